@@ -50,10 +50,11 @@ def browsers(
     pytestconfig: pytest.Config,
 ) -> Iterator[list[Browser]]:
     """One browser, on each of the processes: cookies know no ports."""
-    chromium.delete_all_cookies()
     pictures = pytestconfig.getoption("pictures")
-    yield [Browser(chromium, process, pictures=pictures) for process in the_processes]
-    chromium.get("about:blank")
+    opened = [Browser(chromium, process, pictures=pictures) for process in the_processes]
+    opened[0].forget()
+    yield opened
+    opened[0].leave()
 
 
 @pytest.fixture

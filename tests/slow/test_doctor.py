@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections import ChainMap
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field
@@ -25,13 +26,15 @@ from cryptography.x509.oid import NameOID
 from django.utils import timezone
 
 from audit.models import Action, AuditEntry
+from config.console.system import parts
+from config.management.commands import doctor
 from config.runtime.postgresql import sessions
 from tests.config.test_checks import PRODUCTION
 from tests.slow.test_redis_servers import RedisServer
 from tests.support import seals, server
 from tests.support.database import backdated, execute, locked
 from tests.support.proxy import HOST, Proxy
-from tests.support.server import ROOT, serving_environment
+from tests.support.server import ROOT, eventually, serving_environment
 
 HOUR = timedelta(hours=1)
 
@@ -138,17 +141,6 @@ def table_is_locked(at: Installation) -> Iterator[None]:
         yield
 
 
-@contextlib.contextmanager
-def idle_in_transaction(at: Installation) -> Iterator[None]:
-    with psycopg.connect(
-        os.environ["DATABASE_OWNER_URL"], dbname=server.test_database_url().rpartition("/")[2]
-    ) as other:
-        other.execute("SET idle_in_transaction_session_timeout = 0")
-        other.execute("SELECT 'a secret' FROM auth_user")
-        time.sleep(61)
-        yield
-
-
 def full(at: Installation) -> AbstractContextManager[None]:
     def limit(size: int) -> None:
         at.redis.call("CONFIG", "SET", "maxmemory", size)
@@ -239,15 +231,27 @@ def certificate(at: Installation, days: int, name: str = "api.example.com") -> I
         (at.root / "etc/documents-api/tls").rmdir()
 
 
-FAULTS: dict[str, tuple[Callable[[Installation], AbstractContextManager[None]], str]] = {
-    "a variable is missing": (
-        variable("REDIS_URL", ""),
-        r"✗ Variables, config.E001: REDIS_URL is not set. Set it to .*",
-    ),
+Fault = tuple[Callable[[Installation], AbstractContextManager[None]], str]
+# Those of one group are planted together; with the doctor's line for each.
+WARNINGS: dict[str, Fault] = {
     "a variable is misspelt": (
         variable("S3_ENDPOINT_URI", "x"),
         r"! Variables, S3_ENDPOINT_URI: is no variable of the service. Perhaps: S3_ENDPOINT_URL",
     ),
+    "the certificate expires soon": (
+        lambda at: certificate(at, 3),
+        r"! Certificate, api.example.com: ends in 3 days, on .*. Renew it; then: .*",
+    ),
+    "nginx' file was changed": (
+        changed("etc/nginx/nginx.conf"),
+        r"! nginx, nginx.conf: is not as in this release. Compare: diff .*",
+    ),
+    "a unit was changed": (
+        changed("etc/systemd/system/documents-api@.service"),
+        r"! Units, documents-api@.service: is not as in this release. Compare: diff .*",
+    ),
+}
+WRONG: dict[str, Fault] = {
     "a migration is pending": (
         lambda at: sql(
             "UPDATE django_migrations SET app = 'elsewhere' WHERE app = 'sessions'",
@@ -262,12 +266,6 @@ FAULTS: dict[str, tuple[Callable[[Installation], AbstractContextManager[None]], 
         ),
         r"✗ Database, Privileges: documents lacks INSERT on audit_auditentry. Run: .*",
     ),
-    "a privilege is too much": (
-        lambda at: sql(
-            "GRANT UPDATE ON audit_leaf TO documents", "REVOKE UPDATE ON audit_leaf FROM documents"
-        ),
-        r"✗ Database, Privileges: documents has also UPDATE on audit_leaf. Run: .*",
-    ),
     "statements are compiled": (
         role_compiles,
         r"✗ Database, Settings of the role: documents lacks jit=off. Run: deploy/roles",
@@ -277,29 +275,7 @@ FAULTS: dict[str, tuple[Callable[[Installation], AbstractContextManager[None]], 
         r"✗ Locks and transactions, Locked: documents_document: pid \d+ \(documents_owner.*\) for "
         r"\d+ s, idle in transaction: LOCK TABLE documents_document .*pg_terminate_backend\(\d+\)",
     ),
-    "another session is idle in a transaction": (
-        idle_in_transaction,
-        r"✗ Locks and transactions, Long transaction: pid \d+ \(documents_owner\) for 6\d s, "
-        r"idle in transaction: SELECT\. Nothing is vacuumed meanwhile\. .*",
-    ),
     "Redis is full": (full, r"✗ Redis, Memory: .*: full. Raise maxmemory, or .*"),
-    "Redis is a replica": (replica, r"✗ Redis, Role: a replica, .* Let REDIS_URL lead to .*"),
-    "Redis is elsewhere": (
-        variable("REDIS_URL", f"redis://:a-secret@{HOST}:1/0"),
-        r"✗ Redis: cannot be read: .*. Check REDIS_URL, and that Redis runs",
-    ),
-    "the database is elsewhere": (
-        variable("DATABASE_URL", f"postgresql://documents:a-secret@{HOST}:1/documents"),
-        r"✗ Database: cannot be read: .*. Check DATABASE_URL, and that PostgreSQL runs",
-    ),
-    "the key of object storage is wrong": (
-        variable("S3_SECRET_ACCESS_KEY", "a-secret"),
-        r"✗ Object storage: cannot be read: .*SignatureDoesNotMatch.*Check S3_ENDPOINT_URL.*",
-    ),
-    "object storage is silent": (
-        silent_store,
-        r"✗ Object storage: cannot be read: .*Read timeout.* Check S3_ENDPOINT_URL.*",
-    ),
     "the clock of object storage is wrong": (
         store_in_the_past,
         r"✗ Object storage, Clock: 3,\d+ s behind this machine's. Synchronise both: .*",
@@ -308,22 +284,23 @@ FAULTS: dict[str, tuple[Callable[[Installation], AbstractContextManager[None]], 
         lambda at: certificate(at, -1),
         r"✗ Certificate, api.example.com: certificate has expired. Renew the certificate.*",
     ),
-    "the certificate expires soon": (
-        lambda at: certificate(at, 3),
-        r"! Certificate, api.example.com: ends in 3 days, on .*. Renew it; then: .*",
+    "a disk is full": (full_disk, r"✗ Disk, .*/var/log/documents-api: 0 MiB free. Make space. .*"),
+}
+ALSO_WRONG: dict[str, Fault] = {
+    "a privilege is too much": (
+        lambda at: sql(
+            "GRANT UPDATE ON audit_leaf TO documents", "REVOKE UPDATE ON audit_leaf FROM documents"
+        ),
+        r"✗ Database, Privileges: documents has also UPDATE on audit_leaf. Run: .*",
+    ),
+    "Redis is a replica": (replica, r"✗ Redis, Role: a replica, .* Let REDIS_URL lead to .*"),
+    "object storage is silent": (
+        silent_store,
+        r"✗ Object storage: cannot be read: .*Read timeout.* Check S3_ENDPOINT_URL.*",
     ),
     "the certificate has another name": (
         lambda at: certificate(at, 90, "other.example.com"),
         r"✗ Certificate, api.example.com: Hostname mismatch, .*. Renew the certificate.*",
-    ),
-    "a disk is full": (full_disk, r"✗ Disk, .*/var/log/documents-api: 0 MiB free. Make space. .*"),
-    "nginx' file was changed": (
-        changed("etc/nginx/nginx.conf"),
-        r"! nginx, nginx.conf: is not as in this release. Compare: diff .*",
-    ),
-    "a unit was changed": (
-        changed("etc/systemd/system/documents-api@.service"),
-        r"! Units, documents-api@.service: is not as in this release. Compare: diff .*",
     ),
     "seals are late": (
         lambda at: done_and_undone(
@@ -332,19 +309,66 @@ FAULTS: dict[str, tuple[Callable[[Installation], AbstractContextManager[None]], 
         r"✗ Audit log, The oldest entry that waits for its seal: 6\d\d s. Look at: journalctl .*",
     ),
 }
+ELSEWHERE: dict[str, Fault] = {
+    "Redis is elsewhere": (
+        variable("REDIS_URL", f"redis://:a-secret@{HOST}:1/0"),
+        r"✗ Redis: cannot be read: .*. Check REDIS_URL, and that Redis runs",
+    ),
+    "the key of object storage is wrong": (
+        variable("S3_SECRET_ACCESS_KEY", "a-secret"),
+        r"✗ Object storage: cannot be read: .*SignatureDoesNotMatch.*Check S3_ENDPOINT_URL.*",
+    ),
+}
+MISSING: dict[str, Fault] = {
+    "a variable is missing": (
+        variable("REDIS_URL", ""),
+        r"✗ Variables, config.E001: REDIS_URL is not set. Set it to .*",
+    ),
+    "the database is elsewhere": (
+        variable("DATABASE_URL", f"postgresql://documents:a-secret@{HOST}:1/documents"),
+        r"✗ Database: cannot be read: .*. Check DATABASE_URL, and that PostgreSQL runs",
+    ),
+}
+FAULTS = [WARNINGS, WRONG, ALSO_WRONG, ELSEWHERE, MISSING]
 
 
-@pytest.mark.parametrize("fault", FAULTS)
-def test_doctor_names_a_planted_fault_and_is_satisfied_after_the_repair(
-    installation: Installation, fault: str
+def test_doctor_names_planted_faults_and_is_satisfied_after_their_repair(
+    installation: Installation,
 ) -> None:
-    plant, expected = FAULTS[fault]
-    with plant(installation):
-        status, lines = installation.doctor()
-        assert any(re.fullmatch(expected, line) for line in lines), "\n".join(lines)
-        assert status == (expected[0] == "✗")
+    for faults in FAULTS:
+        with ExitStack() as planted:
+            for plant, _ in faults.values():
+                planted.enter_context(plant(installation))
+            status, lines = installation.doctor()
+        for fault, (_, expected) in faults.items():
+            assert any(re.fullmatch(expected, line) for line in lines), [fault, *lines]
+        assert status == any(expected[0] == "✗" for _, expected in faults.values())
         assert "a-secret" not in "".join(lines)
     status, lines = installation.doctor()
-    assert not any(re.fullmatch(expected, line) for line in lines)
+    for fault, (_, expected) in ChainMap(*FAULTS).items():
+        assert not any(re.fullmatch(expected, line) for line in lines), [fault, *lines]
     assert [line for line in lines if line[0] == "✗"] == []
     assert status == 0
+
+
+def test_doctor_names_a_session_that_is_idle_in_a_transaction(
+    transactional_db: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sessions, "IDLE_SECONDS", 1)
+    [locks] = [part for part in parts("doctor") if part.title == "Locks and transactions"]
+
+    def found() -> list[str]:
+        lines = [doctor.line(locks, fact) for fact in doctor.read(locks)]
+        return [line for line in lines if "Long transaction:" in line]
+
+    assert found() == []
+    with psycopg.connect(
+        os.environ["DATABASE_OWNER_URL"], dbname=server.test_database_url().rpartition("/")[2]
+    ) as other:
+        other.execute("SELECT 'a secret' FROM auth_user")
+        [line] = eventually(found)
+    assert re.fullmatch(
+        r"✗ Locks and transactions, Long transaction: pid \d+ \(documents_owner\) for \d+ s, "
+        r"idle in transaction: SELECT\. Nothing is vacuumed meanwhile\. .*",
+        line,
+    )
