@@ -192,7 +192,7 @@ document.addEventListener("click", (event) => {
 
 document.addEventListener("submit", async (event) => {
   event.preventDefault();
-  if (event.target.id === "try") {
+  if (event.target.matches("#try")) { // its `id` is the field of that name
     withKey(() => send(document.querySelector(".response"), ...filledIn(event.target)));
     return;
   }
@@ -210,7 +210,7 @@ document.addEventListener("submit", async (event) => {
 });
 
 function note({ target }) {
-  if (target.form?.id === "try") showCurl(target.form);
+  if (target.form?.matches("#try")) showCurl(target.form);
   if (!target.dataset.language) return;
   choose(target.dataset.language);
   try {
