@@ -290,6 +290,7 @@ def test_admin_addresses_are_all_known_to_these_tests() -> None:
     assert not {"view_on_site", "autocomplete"} & set(names())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("who", ["admin next door", "not staff", "nobody"])
 def test_admin_shows_strangers_nothing_of_acme_and_changes_nothing(
     belongings: Belongings, umbrella: Tenant, who: str
@@ -402,6 +403,11 @@ def test_admin_is_tried_with_every_kind_of_object() -> None:
 
 
 OUR_APPS = ("workspaces", "apikeys", "documents", "audit", "events")
+# Each page in two widths and both schemes; the tests of the main pages check all of them.
+PAIRS: list[dict[str, tuple[str, ...]]] = [
+    {"wide": ("light",), "phone": ("dark",)},
+    {"tablet": ("dark",), "narrow": ("light",)},
+]
 
 
 @pytest.mark.parametrize("who", ["admin", "member", "support", "operator"])
@@ -414,6 +420,7 @@ def test_admin_pages_fit_and_are_accessible(
     client = staff.signed_in(user)
     browser.log_in(user)
     pages = {name: addresses(name, belongings.ids.get(model_of(name), []))[:1] for name in names()}
+    checked = itertools.cycle(PAIRS)
     for name, urls in {**pages, "system": [reverse("system")]}.items():
         for url in urls:
             response = client.get(url)
@@ -421,4 +428,4 @@ def test_admin_pages_fit_and_are_accessible(
             if response.status_code == 200 and is_page:
                 assert "---------" not in text_of(response), url
                 browser.open(url)
-                browser.check_layout(f"{who}-{name}")
+                browser.check_layout(f"{who}-{name}", next(checked))

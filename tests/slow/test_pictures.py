@@ -14,7 +14,7 @@ from audit.models import Action
 from documents.models import Document
 from events.webhooks.models import Endpoint
 from tests.support import factories, staff, webhooks
-from tests.support.browser import Browser
+from tests.support.browser import THOROUGHLY, Browser
 from tests.support.factories import Tenant
 from tests.support.server import ROOT
 from tests.support.staff import happened, of
@@ -122,3 +122,4 @@ def test_pictures_of_the_main_pages(busy: Tenant, browser: Browser) -> None:
         browser.open(path.format(**ids))
         assert browser.shows(text), name
         take(browser, name, top)
+        browser.check_layout(name, THOROUGHLY)
