@@ -16,7 +16,7 @@ from rest_framework.authentication import BaseAuthentication
 from rest_framework.request import Request
 
 from config.runtime.database import Row, fetch
-from config.runtime.slots import Hints
+from config.runtime.hints import Hints
 
 # The Authorization headers whose last request here has passed the checks.
 _PASSED: Hints[bool] = Hints()

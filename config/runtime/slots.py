@@ -15,7 +15,7 @@ from collections import Counter, OrderedDict, deque
 from collections.abc import Hashable, Iterator
 from concurrent.futures import CancelledError, Future
 from contextlib import contextmanager
-from typing import Generic, NamedTuple, TypeVar
+from typing import NamedTuple
 from uuid import UUID
 
 from django.conf import settings
@@ -23,6 +23,8 @@ from django.core.signals import request_finished, request_started
 from django.db import DEFAULT_DB_ALIAS, close_old_connections, connections, reset_queries
 from django.db.backends.base.base import BaseDatabaseWrapper
 from psycopg.pq import ConnStatus, PipelineStatus, TransactionStatus
+
+from config.runtime.hints import Hints
 
 TIMEOUT = 2.0  # seconds that a request waits for a slot
 NOBODY = 0  # no thread has this number
@@ -243,34 +245,6 @@ def open_connections() -> None:
     for name, semaphore in SLOTS.items():
         if name not in WITHOUT_DATABASE:
             semaphore.open()
-
-
-Value = TypeVar("Value")
-MOST_HINTS = 10_000  # credentials that are remembered; then it begins anew
-
-
-class Hints(Generic[Value]):
-    """What the last request with a credential has shown.
-
-    It may be out of date, and two credentials can have one hash: it may choose what is quicker or
-    whose queue a request waits in, but not what it may do.
-    """
-
-    def __init__(self) -> None:
-        self._values: dict[int, Value] = {}  # by the credential's hash
-
-    def get(self, credential: str) -> Value | None:
-        return self._values.get(hash(credential))
-
-    def set(self, credential: str, value: Value | None) -> None:
-        """Remembers the value; None forgets the credential."""
-        name = hash(credential)
-        if value is None:
-            self._values.pop(name, None)
-            return
-        if len(self._values) >= MOST_HINTS and name not in self._values:
-            self._values.clear()
-        self._values[name] = value
 
 
 # Whose key or session it was, by the header or the cookie; it only chooses the queue.
