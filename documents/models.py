@@ -40,7 +40,7 @@ class DocumentStatus(models.TextChoices):
     DRAFT = "DRAFT"
     SENT = "SENT"
     VIEWED = "VIEWED"
-    PARTIALLY_SIGNED = "PARTIALLY_SIGNED"
+    PARTIALLY_SIGNED = "PARTIALLY_SIGNED", "Partially signed"
     COMPLETED = "COMPLETED"
     DECLINED = "DECLINED"
     EXPIRED = "EXPIRED"

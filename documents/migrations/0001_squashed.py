@@ -9,7 +9,7 @@ STATUSES = [
     ("DRAFT", "Draft"),
     ("SENT", "Sent"),
     ("VIEWED", "Viewed"),
-    ("PARTIALLY_SIGNED", "Partially Signed"),
+    ("PARTIALLY_SIGNED", "Partially signed"),
     ("COMPLETED", "Completed"),
     ("DECLINED", "Declined"),
     ("EXPIRED", "Expired"),

@@ -8,7 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from config.runtime import slots
-from config.runtime.slots import FairSemaphore, Hints, NoSlot, SignedIn
+from config.runtime.hints import MOST_HINTS, Hints
+from config.runtime.slots import FairSemaphore, NoSlot, SignedIn
 from tests.support.server import eventually
 
 
@@ -184,7 +185,7 @@ def test_semaphore_waits_as_long_as_it_is_told(monkeypatch: pytest.MonkeyPatch) 
 
 def test_hints_are_kept_until_there_is_one_credential_too_many() -> None:
     found: Hints[int] = Hints()
-    for number in range(slots.MOST_HINTS):
+    for number in range(MOST_HINTS):
         found.set(str(number), number)
     found.set("0", 7)
     found.set("1", None)

@@ -141,7 +141,7 @@ def test_documents_admin_lists_how_far_it_is(lease: Document, sam: Client) -> No
     html = body(sam.get(f"{DOCUMENTS}?q={lease.id}"))
     for text in (
         "Lease &lt;b&gt;",
-        "Partially Signed",
+        "Partially signed",
         "Acme",
         "1 of 2",
         "ada@example.com and 3 more",
