@@ -150,7 +150,8 @@ def read_log() -> list[Fact]:
         Fact("Sealed entries", f"{found.sealed:,}"),
         Fact(
             "Signatures of checkpoints",
-            found.foreign or (f"not checked: {found.unverified}" if found.unverified else "valid"),
+            found.foreign
+            or (f"not checked: {found.unverified.rstrip('.')}" if found.unverified else "valid"),
             "bad" if found.foreign else "warn" if found.unverified else "ok",
             "See docs/reference.md, and: deploy/manage verify_audit" if found.foreign else "",
         ),

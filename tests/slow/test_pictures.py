@@ -52,15 +52,16 @@ def lived_in(acme: Tenant) -> Tenant:
 
 
 def take(browser: Browser, name: str, top: str = "body") -> None:
-    """Keeps a picture of the window in the repository, if pictures are wanted.
+    """Keeps a picture of a window's height in the repository, if pictures are wanted.
 
     Args:
         top: the CSS selector of what it begins with.
     """
     browser.cdp("Emulation.setDeviceMetricsOverride", **SIZE)
-    browser.driver.execute_script("arguments[0].scrollIntoView()", browser.find(top))
+    y = max(0, browser.find(top).location["y"] - 16)
+    clip = {"x": 0, "y": y, "width": SIZE["width"], "height": SIZE["height"], "scale": 1}
     with browser.preferring("light"):
-        picture = browser.cdp("Page.captureScreenshot")
+        picture = browser.cdp("Page.captureScreenshot", clip=clip, captureBeyondViewport=True)
     browser.cdp("Emulation.clearDeviceMetricsOverride")
     if browser.pictures:
         Path(PICTURES / f"{name}.png").write_bytes(base64.b64decode(picture["data"]))
@@ -96,7 +97,7 @@ PAGES = {
     "history": (
         "admin",
         "/admin/audit/auditentry/?document_id__exact={document}",
-        "#result_list",
+        ".choices",
         "Document downloaded",
     ),
     "start": ("admin", "/admin/", "body", "CRM sync"),
