@@ -5,6 +5,7 @@ from typing import Any
 from uuid import UUID
 
 from django.apps import apps
+from django.contrib.auth.models import AnonymousUser, User
 from django.db.models import Q
 from django.http import HttpRequest
 
@@ -44,14 +45,18 @@ class Scope:
         return [Q(workspace_id=workspace_id) for workspace_id in self.workspaces]
 
 
+def reads_all(user: User | AnonymousUser) -> bool:
+    """Whether the user sees what all workspaces have: operators and support staff."""
+    return user.is_active and user.is_staff and user.has_perm(READ_ALL)
+
+
 def scope_of(request: HttpRequest) -> Scope:
     """The scope of the signed-in user, read once per request."""
     scope: Scope | None = getattr(request, "audit_scope", None)
     if scope is None:
         user, workspaces = request_user(request), {}
-        staff = user.is_active and user.is_staff
-        everything = staff and user.has_perm(READ_ALL)
-        if staff and not everything:
+        everything = reads_all(user)
+        if user.is_active and user.is_staff and not everything:
             workspaces = workspace_model().objects.names_for_admin(user)
         scope = request.audit_scope = Scope(everything, workspaces)  # type: ignore[attr-defined]
     return scope

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-# Seconds. A request to an unresponsive server fails within five; deploy/nginx.conf has the same.
+# Seconds, as in deploy/downloads.conf. A request to an unresponsive server fails within five.
 CONNECT_TIMEOUT = 2
 READ_TIMEOUT = 4  # without a byte
 AT_ONCE = 1  # a request that fails sooner is sent again: its kept connection may have died

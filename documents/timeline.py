@@ -9,7 +9,7 @@ from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.html import format_html
 
-from audit import downloads
+from audit import download_ends
 from audit.admin.links import page_and_entries, pages_of
 from audit.models import LISTED, Action, AuditEntry
 from audit.scope import scope_of
@@ -91,10 +91,10 @@ def _of_entries(
     request: HttpRequest, entries: list[AuditEntry], among: QuerySet[AuditEntry]
 ) -> Iterator[Event]:
     pages = pages_of(request)
-    ends = downloads.ends_of(entries, among)
+    ends = download_ends.ends_of(entries, among)
     for entry in entries:
         if entry.action == Action.DOCUMENT_DOWNLOADED:
-            outcome = downloads.outcome(entry, ends.get(entry.request_id))
+            outcome = download_ends.outcome(entry, ends.get(entry.request_id))
             key = page_and_entries(pages, entry.key_label, "key_id", entry.key_id)
             text = format_html("Downloaded ({}) with {} {}", entry.file_type, key, outcome)
         else:

@@ -22,7 +22,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.text import slugify
 
-from audit import downloads
+from audit import download_ends
 from audit.admin import histogram
 from audit.admin.base import ScopedAdmin
 from audit.admin.filters import AuditLogFilter
@@ -69,7 +69,7 @@ def lines(
     while True:
         with slot():
             batch = keyset.fetch(entries, alternatives, position, BATCH)
-            ends = downloads.ends_of(batch, among)
+            ends = download_ends.ends_of(batch, among)
         found = []
         for entry in batch:
             if entry.action == Action.DOCUMENT_DOWNLOADED and entry.request_id in ends:

@@ -15,7 +15,7 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.views.decorators.http import require_GET
 
-from audit import downloads
+from audit import download_ends
 from audit.admin.export import ExportViews
 from audit.admin.filters import AuditLogFilter
 from audit.admin.links import (
@@ -56,7 +56,7 @@ def prepare(
     """
     pages = pages_of(request)
     seals = state.seals_of(entries)
-    ends = downloads.ends_of(entries, among)
+    ends = download_ends.ends_of(entries, among)
     for entry in entries:
         found: Any = entry
         found.pages = pages
@@ -64,7 +64,7 @@ def prepare(
         found.outcome = ""
         if entry.action in DOWNLOADS:
             ended = entry if entry.action == Action.DOWNLOAD_ENDED else ends.get(entry.request_id)
-            found.outcome = downloads.outcome(entry, ended)
+            found.outcome = download_ends.outcome(entry, ended)
 
 
 def fact(label: str, text: Callable[[Any], Any]) -> Callable[[Any, Any], Any]:

@@ -7,16 +7,11 @@ which cost a tenth of nested model serializers.
 
 from collections.abc import Iterable
 from datetime import datetime
-from typing import Any
 
 from msgspec import Struct, field
 
 from config.runtime.database import Row
-from documents.models import RecipientRole, RecipientStatus
-
-# SPEC: progress counts those asked to sign or approve; CC and VIEWER are not.
-ASKED = frozenset({RecipientRole.SIGNER.value, RecipientRole.APPROVER.value})
-DONE = frozenset({RecipientStatus.SIGNED.value, RecipientStatus.APPROVED.value})
+from documents.progress import Progress, progress
 
 
 class Recipient(Struct, rename="camel", gc=False):
@@ -34,16 +29,6 @@ class Recipient(Struct, rename="camel", gc=False):
     completed_at: datetime | None
     declined_at: datetime | None
     decline_reason: str | None
-
-
-class Progress(Struct, gc=False):
-    """How many of the recipients asked to sign or approve have done so.
-
-    Recipients with the role CC or VIEWER are not counted.
-    """
-
-    done: int
-    total: int
 
 
 class Links(Struct, gc=False):
@@ -98,16 +83,6 @@ def links(id: str) -> Links:
     """The links of a document."""
     path = f"/api/v1/documents/{id}"
     return Links(path, f"{path}/download")
-
-
-def progress(recipients: Iterable[Any]) -> Progress:
-    """The progress of a document with these recipients, which have a `role` and a `status`."""
-    done = total = 0
-    for recipient in recipients:
-        if recipient.role in ASKED:
-            total += 1
-            done += recipient.status in DONE
-    return Progress(done, total)
 
 
 def document_object(row: Row, recipients: Iterable[Row]) -> WorkspaceDocument:

@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 
 from django.db import connection
 
-from audit import downloads
+from audit import download_ends
 from config.management.progress import Report, first_line
 from config.management.shutdown import Shutdown
 from config.runtime.database import UNAVAILABLE
@@ -35,7 +35,7 @@ class Counts:
     unreadable: int = 0  # not a line of this log
 
 
-def parse(line: bytes) -> tuple[str, downloads.Completion] | None:
+def parse(line: bytes) -> tuple[str, download_ends.Completion] | None:
     """Returns the request's id and the completion, or None if this is not a line of the log.
 
     If nginx sent an error instead of the file, no byte of the file was sent.
@@ -45,7 +45,7 @@ def parse(line: bytes) -> tuple[str, downloads.Completion] | None:
         return None
     completed_at, request_id, status, sent, length = found.groups()
     served = status in (b"200", b"206")
-    return request_id.decode(), downloads.Completion(
+    return request_id.decode(), download_ends.Completion(
         at=datetime.fromtimestamp(float(completed_at), UTC),
         bytes_sent=int(sent) if served else 0,
         length=int(length) if served and length != b"-" else None,
@@ -87,12 +87,12 @@ def record_lines(file: int, counts: Counts, report: Report, shutdown: Shutdown) 
 
 
 def _write(
-    found: Mapping[str, downloads.Completion], report: Report, shutdown: Shutdown
+    found: Mapping[str, download_ends.Completion], report: Report, shutdown: Shutdown
 ) -> tuple[int, int]:
     """Calls `record_ends`, again and again while the database cannot be written."""
     while True:
         try:
-            return downloads.record_ends(found)
+            return download_ends.record_ends(found)
         except UNAVAILABLE as exc:
             report(f"The database: {first_line(exc)}; trying again.")
         connection.close()

@@ -11,7 +11,7 @@ from django.conf import settings
 from django.db import Error as DatabaseError
 from django.db import connection
 
-from audit import downloads
+from audit import download_ends
 from audit.models import AuditEntry
 from config.api.errors import TooManyDownloads
 from config.runtime import metrics
@@ -83,12 +83,12 @@ class RecordedStream:
         complete = self._sent == self._length
         metrics.DOWNLOADS_ENDED.labels("complete" if complete else "broken_off").inc()
         metrics.DOWNLOAD_BYTES.inc(self._sent)
-        completion = downloads.Completion(
+        completion = download_ends.Completion(
             at=datetime.now(UTC), bytes_sent=self._sent, length=self._length
         )
         token = deadline.set(time.monotonic() + RECORDING_SECONDS)
         try:
-            downloads.record_ends({self._entry.request_id: completion})
+            download_ends.record_ends({self._entry.request_id: completion})
         except DatabaseError as exc:
             # The download itself is recorded and its bytes have been sent.
             logger.error("%s is not in the audit log: %r", completion, exc)

@@ -1,8 +1,8 @@
 """GET /documents/{id}/download: the file or a part of it, from nginx or from this process.
 
-nginx gets an X-Accel redirect to a short-lived signed URL. `deploy/nginx.conf` is the other half:
-it makes a request to object storage of it, and adds this response's headers. Neither the client
-nor a log sees the URL.
+nginx gets an X-Accel redirect to a short-lived signed URL. `deploy/downloads.conf` is the other
+half: it makes a request to object storage of it, and adds this response's headers. Neither the
+client nor a log sees the URL.
 """
 
 import contextlib
@@ -34,7 +34,7 @@ from documents.download.stream import STREAMS, RecordedStream
 from documents.storage import StorageError
 
 # nginx copies these headers from the redirect, so that a 503 of object storage would have them too.
-# They get other names, which deploy/nginx.conf changes back for the file only.
+# They get other names, which deploy/downloads.conf changes back for the file only.
 RENAMED = ("Accept-Ranges", "Cache-Control", "Content-Disposition", "Content-Type")
 PREFIX = "/_storage/"  # nginx's internal location
 URL_SECONDS = 30  # how long the signed URL can be used to start a transfer

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from audit.downloads import outcome
+from audit.download_ends import outcome
 from audit.models import AuditEntry
 from config.console import formatting
 
