@@ -76,7 +76,7 @@ run: $(RUN_STAMP)
 reset: $(RUN_STAMP)
 	@$(BIN)/python -m config.dev.reset "$(DATA_DIR)"
 
-# A worker for each core, and one more; tests/README.md says how they are kept apart.
+# A worker for each core; tests/README.md says how they are kept apart.
 test: $(STAMP)
 	@$(BIN)/python -m pytest -n auto -m "not slow"
 	@echo "Not run: the slow tests (browsers, nginx, servers that are cut off or killed): make test-all"

@@ -77,8 +77,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """What `-n auto` means: a worker for each core, and one more, since slow tests often wait."""
-    return min((os.cpu_count() or 1) + 1, MOST_WORKERS)
+    """What `-n auto` means: a worker for each core."""
+    return min(os.cpu_count() or 1, MOST_WORKERS)
 
 
 @pytest.hookimpl(optionalhook=True)
