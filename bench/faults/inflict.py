@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 
 from bench import log
 from bench.client import Client, Outcome
@@ -15,6 +16,8 @@ from bench.faults.verdict import Seen, good, seconds_until_healthy
 from bench.servers import ROOT
 from bench.stack import Stack
 
+# The kernel ends a service with the thread that started it: these stay after the event loop.
+THREADS = ThreadPoolExecutor(2)
 LIMIT = 60.0  # seconds after the end of the fault, healthy or not
 # Of requests and the sizes of their files: how many downloads and completions are not recorded, and
 # how many completions are wrong (several, or one that does not have the whole file's size).
@@ -43,8 +46,11 @@ async def inflict(fault: Fault, node: Node, *, short: bool) -> Seen:
         async with contextlib.AsyncExitStack() as undo:
             began = time.monotonic()
             during = fault.during(node)
-            await asyncio.to_thread(during.__enter__)
-            undo.push_async_exit(lambda *_: asyncio.to_thread(during.__exit__, None, None, None))
+            loop = asyncio.get_running_loop()
+            await loop.run_in_executor(THREADS, during.__enter__)
+            undo.push_async_exit(
+                lambda *_: loop.run_in_executor(THREADS, during.__exit__, None, None, None)
+            )
             await asyncio.sleep(seconds)
         ended = time.monotonic()
         while (now := time.monotonic()) < ended + LIMIT:
