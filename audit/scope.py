@@ -45,7 +45,7 @@ class Scope:
         return [Q(workspace_id=workspace_id) for workspace_id in self.workspaces]
 
 
-def reads_all(user: User | AnonymousUser) -> bool:
+def sees_every_workspace(user: User | AnonymousUser) -> bool:
     """Whether the user sees what all workspaces have: operators and support staff."""
     return user.is_active and user.is_staff and user.has_perm(READ_ALL)
 
@@ -55,8 +55,8 @@ def scope_of(request: HttpRequest) -> Scope:
     scope: Scope | None = getattr(request, "audit_scope", None)
     if scope is None:
         user, workspaces = request_user(request), {}
-        everything = reads_all(user)
-        if user.is_active and user.is_staff and not everything:
+        everything = sees_every_workspace(user)
+        if not everything:
             workspaces = workspace_model().objects.names_for_admin(user)
         scope = request.audit_scope = Scope(everything, workspaces)  # type: ignore[attr-defined]
     return scope

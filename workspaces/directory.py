@@ -6,9 +6,9 @@ from uuid import UUID
 
 from django.http import HttpRequest
 
+from audit.scope import sees_every_workspace
 from config.console.base import request_user
 from workspaces.models import Workspace, label
-from workspaces.permissions import sees_every_workspace
 
 
 def own_workspaces(request: HttpRequest) -> dict[UUID, str]:

@@ -5,7 +5,6 @@ Django's own permissions are not used: a superuser has all of them, but may not 
 
 from django.contrib.auth.models import AnonymousUser, User
 
-from audit.scope import reads_all
 from workspaces.models import Workspace
 
 SUPPORT = "Support"  # the group of the support staff; `documents.permissions` creates it
@@ -16,11 +15,6 @@ AnyUser = User | AnonymousUser
 def may_manage_members(user: AnyUser, workspace: Workspace) -> bool:
     """Whether the user may invite people to the workspace and change its members."""
     return is_operator(user) or workspace.is_administered_by(user)
-
-
-def sees_every_workspace(user: AnyUser) -> bool:
-    """Whether the user reads the state of all workspaces, as the audit log of all."""
-    return reads_all(user)
 
 
 def is_operator(user: AnyUser) -> bool:

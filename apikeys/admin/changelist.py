@@ -14,11 +14,11 @@ from apikeys.models import ApiKey
 from apikeys.states import UNUSED_DAYS, ApiKeyQuerySet, State
 from apikeys.usage import report
 from apikeys.usage.panels import sparkline, summary
+from audit.scope import sees_every_workspace
 from config.console.base import ChoiceFilter, request_user
 from config.runtime.key_format import PREFIX, PUBLIC_LENGTH
 from workspaces.api_access import access_warning
 from workspaces.directory import own_workspaces
-from workspaces.permissions import sees_every_workspace
 
 FEW = 10  # keys that need no filters
 

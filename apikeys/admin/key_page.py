@@ -16,12 +16,11 @@ from apikeys.usage import report
 from apikeys.usage.panels import month
 from audit.admin.links import filtered_log_url
 from audit.models import LISTED, NEWEST_FIRST, Action, AuditEntry
-from audit.scope import scope_of
+from audit.scope import scope_of, sees_every_workspace
 from config.console.formatting import time_tag
 from config.console.object_page import ObjectPage
 from workspaces.directory import label_for, own_workspaces
 from workspaces.models import Workspace
-from workspaces.permissions import sees_every_workspace
 
 REFUSED = "admin:usage_refusedrequest_changelist"
 REFUSED_SHOWN = 5

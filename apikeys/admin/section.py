@@ -19,11 +19,12 @@ from apikeys.states import ENDED
 from apikeys.usage import panels, report
 from audit.admin.links import AuditHistory
 from audit.admin.search import redirect_without_key
+from audit.scope import sees_every_workspace
 from config.console.base import request_user
 from config.console.formatting import Bad
 from workspaces.directory import own_workspaces
 from workspaces.models import Workspace
-from workspaces.permissions import is_operator, sees_every_workspace
+from workspaces.permissions import is_operator
 
 
 @admin.register(ApiKey)

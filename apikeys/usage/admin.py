@@ -11,10 +11,9 @@ from apikeys.usage.filters import RefusedChangeList, RefusedFilter
 from apikeys.usage.models import REQUEST_ID_SHORT, RefusedRequest
 from apikeys.usage.reasons import explain
 from audit.admin.base import ScopedAdmin
-from audit.scope import scope_of
+from audit.scope import scope_of, sees_every_workspace
 from config.console.base import request_user
 from config.console.object_page import ObjectPage
-from workspaces.permissions import sees_every_workspace
 
 
 class RefusedPage(ObjectPage):

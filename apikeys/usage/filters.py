@@ -20,14 +20,13 @@ from audit.admin.links import filtered_log_url
 from audit.admin.periods import LogChangeList, LogFilter
 from audit.admin.search import MOST_IDS, Recognised, ids_and_addresses
 from audit.admin.workspace_filter import WorkspaceField, own_workspace_field
-from audit.scope import Scope
+from audit.scope import Scope, sees_every_workspace
 from config.console import keyset
 from config.console.base import request_user
 from config.console.changelist import BEFORE
 from config.runtime.key_format import PREFIX, PUBLIC_LENGTH
 from config.runtime.request_context import began_at
 from workspaces.directory import labels
-from workspaces.permissions import sees_every_workspace
 
 STATUSES = {
     400: "not valid",

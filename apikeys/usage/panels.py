@@ -12,8 +12,9 @@ from apikeys.models import ApiKey
 from apikeys.states import UNUSED_DAYS
 from apikeys.usage import report
 from apikeys.usage.report import Day, total
+from audit.scope import sees_every_workspace
 from config.console.charts import Bar, bar_chart
-from workspaces.permissions import is_operator, sees_every_workspace
+from workspaces.permissions import is_operator
 
 WORKSPACES_SHOWN = 5  # of an admin of many
 LATEST = 5  # refused requests

@@ -6,18 +6,15 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterable
-from concurrent.futures import ThreadPoolExecutor
 
 from bench import log
 from bench.client import Client, Outcome
 from bench.faults.catalogue import Fault
-from bench.faults.node import Node
+from bench.faults.node import THREADS, Node
 from bench.faults.verdict import Seen, good, seconds_until_healthy
 from bench.servers import ROOT
 from bench.stack import Stack
 
-# The kernel ends a service with the thread that started it: these stay after the event loop.
-THREADS = ThreadPoolExecutor(2)
 LIMIT = 60.0  # seconds after the end of the fault, healthy or not
 # Of requests and the sizes of their files: how many downloads and completions are not recorded, and
 # how many completions are wrong (several, or one that does not have the whole file's size).

@@ -4,6 +4,7 @@ import contextlib
 import os
 import shutil
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -19,6 +20,9 @@ from tests.support import nginx_files
 from tests.support.processes import worker_of
 from tests.support.proxy import Proxy
 
+# For what starts services: the kernel ends a process with the thread that started it, and these
+# threads stay, also after the event loop.
+THREADS = ThreadPoolExecutor()
 BY_NGINX = {"X_ACCEL_DOWNLOADS": "yes", "TRUSTED_PROXIES": "1"}
 
 

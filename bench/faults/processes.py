@@ -5,19 +5,16 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 
 import psutil
 
-from bench.faults.node import Instance, Node
+from bench.faults.node import THREADS, Instance, Node
 from bench.servers import PATIENCE
 
 REPLACED_WITHIN = 30  # seconds
 GRACE_WITHIN = 31  # seconds from SIGTERM to the end
 FAIL_TIMEOUT = 3.0  # seconds; nginx leaves an instance that refused alone for 2
 STARTING = (0.3, 0.8, 1.5, 2.2, 3.0)  # seconds after the start
-# The kernel ends an instance with the thread that started it: this one stays.
-RESTARTING = ThreadPoolExecutor(1)
 
 
 def replaced(
@@ -100,7 +97,7 @@ def restarted_in_turn(node: Node) -> Iterator[None]:
             time.sleep(FAIL_TIMEOUT)
         return restarts
 
-    running = RESTARTING.submit(go)
+    running = THREADS.submit(go)
     try:
         yield
     finally:

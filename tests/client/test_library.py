@@ -271,7 +271,7 @@ def test_client_waits_as_long_as_retry_after_says(canned: Can) -> None:
     began = time.monotonic()
     client.me()
     assert asked[1] - asked[0] >= 1
-    assert 1.8 <= asked[2] - began <= 20
+    assert 1.8 <= asked[2] - began <= 4
 
 
 @pytest.mark.parametrize("status", [400, 401, 402, 403, 404, 410, 500, 501, 502, 504])
@@ -284,7 +284,7 @@ def test_client_retries_nothing_else(canned: Can, status: int) -> None:
 
 
 def test_client_keeps_to_its_time_limit(canned: Can) -> None:
-    client, asked = canned((503, {"Retry-After": "2"}, '{"error": "Busy."}'), patience=5.9)
+    client, asked = canned((503, {"Retry-After": "2"}, '{"error": "Busy."}'), patience=5)
     with pytest.raises(APIError, match="Busy"):
         client.me()
     assert len(asked) == 3
@@ -292,17 +292,17 @@ def test_client_keeps_to_its_time_limit(canned: Can) -> None:
     began = time.monotonic()
     with pytest.raises(APIError):
         client.me()
-    assert time.monotonic() - began < 30  # it does not wait for what would be too late
+    assert time.monotonic() - began < 2  # it would be too late
 
 
 def test_client_slows_down_before_a_429_comes(canned: Can) -> None:
     few = {"RateLimit": '"key";r=9;t=5'}
     client, asked = canned((200, few, ME), (200, few, ME), (200, {"RateLimit": "r=299;t=60"}, ME))
-    for _ in range(9):
+    for _ in range(5):
         client.me()
     waits = [after - before for before, after in zip(asked, asked[1:], strict=False)]
-    assert all(0.45 <= wait <= 4 for wait in waits[:2])
-    assert min(waits[3:]) < 0.45
+    assert all(0.45 <= wait <= 1 for wait in waits[:2])
+    assert waits[3] < 0.3
 
 
 def test_client_says_that_an_address_is_not_the_api(canned: Can) -> None:
@@ -319,7 +319,7 @@ def test_client_retries_connection_errors_and_then_raises_one() -> None:
         dtd.Client("dtd_a", f"http://{HOST}:{free_port()}", patience=4) as client,
     ):
         client.me()
-    assert 1 <= time.monotonic() - began <= 30
+    assert 1 <= time.monotonic() - began <= 6
 
 
 def test_client_retries_after_a_429_of_the_service(

@@ -176,7 +176,7 @@ def test_search_finds_what_a_model_finds_in_its_order(
         ids = walk(acme, query)
         assert ids == expected(documents, query), query
         found += len(ids)
-    assert found > 50
+    assert found > 100
 
 
 @pytest.mark.parametrize("sort", SORTS)

@@ -494,7 +494,7 @@ def test_delivery_page_shows_the_body_and_every_attempt(hook: Endpoint, ada: Cli
     assert "once the webhook is switched on" in body(ada.get(page_of(delivery)))
 
 
-@pytest.mark.parametrize("text", ["%00", "9" * 40, "%ED%A0%80"])
+@pytest.mark.parametrize("text", ["%00", "x", "9" * 40, "%ED%A0%80", "0.0"])
 def test_webhook_pages_accept_any_input(
     hook: Endpoint, ada: Client, sam: Client, text: str
 ) -> None:

@@ -3,7 +3,6 @@
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from statistics import median
 from typing import Any, ClassVar
 from urllib.parse import urlencode
 
@@ -223,11 +222,9 @@ def test_wrong_passwords_and_evidence_stop_no_page(
             headers = {"Cookie": cookie_of(admin), "X-Forwarded-For": address}
             clients.send("GET", evidence, None, headers)
         assert eventually(lambda: clients.statuses.total() > 4)
-        seconds = []
         for _ in range(10):
             for path, cookie in {HISTORY: sam, reverse("admin:login"): ""}.items():
                 started = time.monotonic()
                 response = server.request(path, Cookie=cookie, X_Forwarded_For="198.51.100.1")
                 assert response.status == 200
-                seconds.append(time.monotonic() - started)
-        assert median(seconds) < 2, seconds  # the promise; one alone may meet a busy machine
+                assert time.monotonic() - started < 2  # the promise

@@ -13,6 +13,7 @@ from django.utils.safestring import SafeString
 from audit.admin.links import AuditHistory
 from audit.models import Action, AuditEntry
 from audit.queries import newest_of
+from audit.scope import sees_every_workspace
 from config.console.base import SectionAdmin, request_user
 from config.console.formatting import date_column, pill
 from config.console.object_page import ObjectPage
@@ -31,7 +32,6 @@ from workspaces.models import Workspace
 from workspaces.permissions import (
     is_operator,
     may_manage_members,
-    sees_every_workspace,
 )
 
 

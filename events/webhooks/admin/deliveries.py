@@ -10,6 +10,7 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from audit.scope import sees_every_workspace
 from config.api.responses import as_json
 from config.console.base import request_user
 from config.console.changelist import ReadOnlyAdmin
@@ -23,7 +24,6 @@ from events.webhooks.admin.texts import ENDPOINT, LIST, explanation, sent_once, 
 from events.webhooks.models import TEST_DOCUMENT, Attempt, Delivery, DeliveryState, Endpoint
 from events.webhooks.monitoring import figures
 from workspaces.directory import label_for, own_workspaces
-from workspaces.permissions import sees_every_workspace
 
 NO_REDIRECTS = "Redirects are not followed."
 DUE = "as soon as possible"

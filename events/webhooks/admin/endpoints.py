@@ -12,6 +12,7 @@ from django.utils import timezone
 from django.utils.html import format_html
 
 from audit.admin.links import filtered_log_url
+from audit.scope import sees_every_workspace
 from config.console.base import request_user
 from config.console.changelist import KeysetChangeList
 from config.console.formatting import Bad, ago_with_exact
@@ -25,7 +26,6 @@ from events.webhooks.admin.texts import explanation, sent_once, state_pill, wait
 from events.webhooks.models import FAILING, PENDING, Attempt, Delivery, Endpoint
 from workspaces.directory import label_for, own_workspaces
 from workspaces.models import Workspace
-from workspaces.permissions import sees_every_workspace
 
 MOST_FAILURES = 1000  # deliveries that are looked at
 
