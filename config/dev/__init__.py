@@ -76,8 +76,11 @@ def _make_private(folder: Path) -> None:
     for path in (folder, *filter(Path.exists, map(folder.joinpath, names))):
         mode = stat.S_IMODE(path.stat().st_mode)
         if not mode & stat.S_ISVTX:  # such as /tmp, which is not ours
-            with contextlib.suppress(PermissionError):  # nor is that of another user
-                path.chmod(mode & (~0o066 if os.geteuid() == 0 else ~0o077))
+            private = mode & (~0o066 if os.geteuid() == 0 else ~0o077)
+            # Not without need: another process may just be opening the folder to PostgreSQL.
+            if private != mode:
+                with contextlib.suppress(PermissionError):  # nor is that of another user
+                    path.chmod(private)
 
 
 def generated_once(file: Path, generate: Callable[[], str]) -> str:

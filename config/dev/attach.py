@@ -51,6 +51,7 @@ def attach(kind: type[Service], folder: Path) -> dict[str, str]:
                 service.prepare()
                 service.start()
             except Exception as exc:
+                lock.close()  # the next process tries it itself
                 text = " ".join(str(exc).split())
                 raise StackError(
                     f"The embedded {kind.name} did not start: {text}. Its log is in {folder}."

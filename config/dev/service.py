@@ -95,7 +95,7 @@ class Service:
         """Starts the service and returns when it accepts connections.
 
         It is tried again if the service ends immediately: one whose owner was killed may still be
-        ending, and have the port or the data.
+        ending, and have the data.
 
         Raises:
             RuntimeError: it ends.
@@ -114,6 +114,7 @@ class Service:
             if time.monotonic() > started + RETRY_FOR:
                 raise RuntimeError(f"it ended with status {process.returncode}")
             time.sleep(0.5)
+            self.port = free_port()  # another program may have taken the first one
 
     def _start(self) -> "subprocess.Popen[bytes]":
         with (self.folder / f"{self.name}.log").open("ab") as log:

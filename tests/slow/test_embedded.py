@@ -14,6 +14,8 @@ import psutil
 import psycopg
 import pytest
 
+from config.dev.attach import StackError, attach
+from config.dev.postgres import Postgres
 from config.dev.s3_and_redis import Redis
 from tests.support.processes import all_gone, kill_group, manage, start, using
 
@@ -82,7 +84,9 @@ def test_embedded_stack_is_joined_by_a_second_process_and_ends_with_the_first(
     folder: Path,
 ) -> None:
     first = User(folder)
+    changed = folder.stat().st_ctime_ns
     second = User(folder)
+    assert folder.stat().st_ctime_ns == changed  # its mode is the first one's concern
     assert (second.database, second.store) == (first.database, first.store)
 
     second.kill()
@@ -179,6 +183,17 @@ def test_embedded_service_that_cannot_start_is_one_clear_line(folder: Path) -> N
 
 
 MISSING = "import config.settings; print(*(each.name for each in config.env.missing()))"
+
+
+def test_embedded_service_that_did_not_start_is_left_to_the_next_process(folder: Path) -> None:
+    cluster = folder / "postgres" / "cluster"
+    cluster.parent.mkdir(parents=True)
+    cluster.touch()  # not a folder
+    with pytest.raises(StackError, match="The embedded postgres did not start") as raised:
+        attach(Postgres, cluster.parent)
+    cluster.unlink()
+    User(folder)
+    assert raised.value  # the error, which a process may report for a while, holds no lock
 
 
 def test_settings_import_starts_nothing(folder: Path) -> None:
