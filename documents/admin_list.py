@@ -9,7 +9,7 @@ from django import forms
 from django.db.models import Q, QuerySet
 from django.http import QueryDict
 
-from audit.admin.search import beginning_in, ids_in
+from audit.admin.search import SearchField, beginning_in, ids_in
 from audit.admin.workspace_filter import WorkspaceField, own_workspace_field
 from config.api.errors import InvalidParameter
 from config.console.changelist import AFTER, FilterForm, KeysetChangeList
@@ -46,15 +46,10 @@ class DocumentFilter(FilterForm):
         ids: what `q` finds, whatever other filters but the workspace say.
     """
 
-    q = forms.CharField(
-        label="Document id or title",
-        required=False,
-        max_length=500,
-        widget=forms.TextInput(attrs={"type": "search", "autocomplete": "off"}),
-        help_text=(
-            "The id, its first 8 characters, or a URL of the API with it; "
-            "within a workspace, words of the title, or a recipient’s whole e-mail"
-        ),
+    q = SearchField(
+        "The id, its first 8 characters, or a URL of the API with it; within a workspace, words of "
+        "the title, or a recipient’s whole e-mail",
+        "Document id or title",
     )
     workspace: forms.Field = WorkspaceField()
     status = any_of("Status", DocumentStatus.choices)

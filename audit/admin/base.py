@@ -8,6 +8,7 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils.html import format_html
 
+from audit.admin.periods import LogFilter
 from audit.admin.search import redirect_without_key
 from audit.scope import scope_of, workspace_model
 from config.console.changelist import ReadOnlyAdmin
@@ -23,6 +24,7 @@ class ScopedAdmin(ReadOnlyAdmin):
     """
 
     is_log = True
+    filter_form: type[LogFilter]
     sections: tuple[tuple[str, tuple[str, ...]], ...] = ()
     only_on_pages: tuple[str, ...] = ()
 
@@ -34,6 +36,9 @@ class ScopedAdmin(ReadOnlyAdmin):
         scope = scope_of(request)
         rows: QuerySet[Any] = super().get_queryset(request)
         return rows.filter(scope.condition()) if scope else rows.none()
+
+    def get_filter_form(self, request: HttpRequest) -> LogFilter:
+        return self.filter_form(request.GET, scope_of(request))
 
     def changelist_view(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None

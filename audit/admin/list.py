@@ -125,7 +125,8 @@ class AuditChangeList(LogChangeList):
 
     @property
     def empty_links(self) -> list[tuple[str, str]]:
-        requests = [each.value for each in self.form.recognised if each.request]
+        recognised = [] if self.form.errors else self.form.recognised
+        requests = [each.value for each in recognised if each.request]
         refused = [("Look among refused requests", refused_requests_url(each)) for each in requests]
         return [*super().empty_links, *refused[:1]]
 
@@ -149,9 +150,6 @@ class AuditEntryAdmin(ExportViews):
         ("Document", ("document_fact", "file_type", "byte_range", "sent", "sha256")),
         ("Request", ("address_link", "user_agent", "request_fact")),
     )
-
-    def get_filter_form(self, request: HttpRequest) -> AuditLogFilter:
-        return AuditLogFilter(request.GET, scope_of(request))
 
     # --- Pages ---
 

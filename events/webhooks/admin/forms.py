@@ -6,7 +6,7 @@ from django import forms
 from django.db.models import Q
 from django.http import QueryDict
 
-from audit.admin.search import ids_in
+from audit.admin.search import SearchField, ids_in
 from audit.admin.workspace_filter import WorkspaceField, own_workspace_field
 from config.console.changelist import FilterForm
 from events.models import Event, EventType
@@ -120,12 +120,8 @@ class DeliveryFilter(FilterForm):
         endpoint: None for the list of all endpoints' deliveries, which needs a search.
     """
 
-    q = forms.CharField(
-        label="Event or document",
-        required=False,
-        max_length=500,
-        widget=forms.TextInput({"type": "search", "autocomplete": "off"}),
-        help_text="The id of an event (evt_…), or the id or URL of a document",
+    q = SearchField(
+        "The id of an event (evt_…), or the id or URL of a document", "Event or document"
     )
     state = forms.ChoiceField(label="State", required=False, choices=choices(DELIVERY_STATES))
     type = forms.ChoiceField(
