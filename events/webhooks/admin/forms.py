@@ -12,8 +12,7 @@ from config.console.changelist import FilterForm
 from events.models import Event, EventType
 from events.webhooks import policy, targets
 from events.webhooks.models import PENDING, TEST_EVENT, DeliveryState, Endpoint, default_types
-from workspaces.forms import without_secrets
-from workspaces.own_workspace import OwnWorkspaceForm
+from workspaces.forms import OwnWorkspaceForm, without_secrets
 
 MOST_EVENTS = 1000  # of the documents that are searched for
 MEANINGS = {
