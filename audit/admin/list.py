@@ -127,8 +127,8 @@ class AuditChangeList(LogChangeList):
     def empty_links(self) -> list[tuple[str, str]]:
         recognised = [] if self.form.errors else self.form.recognised
         requests = [each.value for each in recognised if each.request]
-        refused = [("Look among refused requests", refused_requests_url(each)) for each in requests]
-        return [*super().empty_links, *refused[:1]]
+        refused = [refused_requests_url(q=each) for each in requests[:1]]
+        return [*super().empty_links, *(("Look among refused requests", url) for url in refused)]
 
 
 @admin.register(AuditEntry)

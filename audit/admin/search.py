@@ -77,6 +77,14 @@ def redirect_without_key(request: HttpRequest) -> HttpResponseRedirect | None:
     return HttpResponseRedirect(f"{request.path}?{query.urlencode()}")
 
 
+def parsed(text: str) -> UUID | None:
+    """The id that a text is; None if it is anything else."""
+    try:
+        return UUID(text)
+    except ValueError:
+        return None
+
+
 def ids_in(text: str) -> list[UUID]:
     """The ids in a text, with dashes or without, in any case, at most five."""
     found = [each[0] for each in chain(_UUID.finditer(text), _DIGITS.finditer(text))]
