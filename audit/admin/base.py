@@ -5,7 +5,6 @@ from typing import Any
 from django.contrib.admin.utils import label_for_field, lookup_field
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest, HttpResponse
-from django.urls import reverse
 from django.utils.html import format_html
 
 from audit.admin.periods import LogFilter
@@ -47,7 +46,7 @@ class ScopedAdmin(ReadOnlyAdmin):
 
     def history_url(self, obj: Model) -> str:
         """A row has no history of its own."""
-        return reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_change", args=[obj.pk])
+        return self.url_of(obj)
 
     def warnings(self, request: HttpRequest) -> list[str]:
         """Also that own workspaces are suspended."""

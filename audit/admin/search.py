@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from ipaddress import ip_address
 from itertools import chain
+from typing import Any
 from uuid import UUID
 
 from django import forms
@@ -43,6 +44,11 @@ class SearchField(forms.CharField):
         super().__init__(
             label=label, help_text=help_text, required=False, max_length=500, widget=widget
         )
+
+
+def any_of(label: str, choices: Iterable[tuple[str, Any]]) -> forms.ChoiceField:
+    """A filter by one of these values, or by none."""
+    return forms.ChoiceField(label=label, required=False, choices=[("", "Any"), *choices])
 
 
 @dataclass(frozen=True)

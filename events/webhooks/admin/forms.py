@@ -6,7 +6,7 @@ from django import forms
 from django.db.models import Q
 from django.http import QueryDict
 
-from audit.admin.search import SearchField, ids_in
+from audit.admin.search import SearchField, any_of, ids_in
 from audit.admin.workspace_filter import WorkspaceField, own_workspace_field
 from config.console.changelist import FilterForm
 from events.models import Event, EventType
@@ -87,8 +87,8 @@ DELIVERY_STATES = {
 }
 
 
-def choices(states: dict[str, tuple[str, Q]]) -> list[tuple[str, str]]:
-    return [("", "Any"), *((name, label) for name, (label, _) in states.items())]
+def state_field(states: dict[str, tuple[str, Q]]) -> forms.ChoiceField:
+    return any_of("State", [(name, label) for name, (label, _) in states.items()])
 
 
 class EndpointFilter(FilterForm):
@@ -98,7 +98,7 @@ class EndpointFilter(FilterForm):
         own: the user's own workspaces: id → what to call it; None if the user sees every workspace.
     """
 
-    state = forms.ChoiceField(label="State", required=False, choices=choices(STATES))
+    state = state_field(STATES)
     workspace: forms.Field = WorkspaceField()
 
     def __init__(self, data: QueryDict, own: Any = None) -> None:
@@ -122,12 +122,8 @@ class DeliveryFilter(FilterForm):
     q = SearchField(
         "The id of an event (evt_…), or the id or URL of a document", "Event or document"
     )
-    state = forms.ChoiceField(label="State", required=False, choices=choices(DELIVERY_STATES))
-    type = forms.ChoiceField(
-        label="Kind",
-        required=False,
-        choices=[("", "Any"), *((each, each) for each in (*EventType.values, TEST_EVENT))],
-    )
+    state = state_field(DELIVERY_STATES)
+    type = any_of("Kind", [(each, each) for each in (*EventType.values, TEST_EVENT)])
 
     def __init__(self, data: QueryDict, endpoint: Endpoint | None) -> None:
         super().__init__(data)
