@@ -12,8 +12,8 @@ from apikeys import validators as names
 from apikeys.models import ApiKey
 from apikeys.states import today
 from config.console.object_page import OnceForm
+from workspaces.forms import OwnWorkspaceForm
 from workspaces.models import Workspace
-from workspaces.own_workspace import OwnWorkspaceForm
 
 ON_A_DAY = "day"
 EXPIRY = [

@@ -7,6 +7,7 @@ from uuid import UUID
 from audit.models import LISTED, NEWEST_FIRST, NO_DOWNLOADS, Action, AuditEntry
 from audit.scope import Scope
 from audit.snapshots import DocumentSnapshot, WorkspaceSnapshot
+from config.console import keyset
 
 
 def key_is_recorded(key_id: UUID) -> bool:
@@ -20,14 +21,10 @@ def newest_of(workspace_id: UUID, *actions: Action) -> AuditEntry | None:
     return entries.order_by(*NEWEST_FIRST).first()
 
 
-def latest_downloads(scope: Scope, limit: int = 5) -> list[AuditEntry]:
-    """The newest downloads in the scope, one range of an index for each workspace."""
+def latest_downloads(scope: Scope) -> list[AuditEntry]:
+    """The 5 newest downloads in the scope."""
     downloads = AuditEntry.objects.filter(LISTED, action=Action.DOCUMENT_DOWNLOADED)
-    first, *others = [
-        downloads.filter(each).order_by(*NEWEST_FIRST)[:limit] for each in scope.alternatives()
-    ]
-    found = first.union(*others) if others else first
-    return sorted(found, key=lambda entry: (entry.created_at, entry.pk), reverse=True)[:limit]
+    return keyset.fetch(downloads, scope.alternatives(), None, 5)
 
 
 def damage_is_recorded(

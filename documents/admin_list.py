@@ -9,7 +9,7 @@ from django import forms
 from django.db.models import Q, QuerySet
 from django.http import QueryDict
 
-from audit.admin.search import beginning_in, ids_in
+from audit.admin.search import SearchField, any_of, beginning_in, ids_in
 from audit.admin.workspace_filter import WorkspaceField, own_workspace_field
 from config.api.errors import InvalidParameter
 from config.console.changelist import AFTER, FilterForm, KeysetChangeList
@@ -20,10 +20,6 @@ from documents.search.queries import search
 
 MOST = 10  # documents whose ids begin with the same digits
 LOOKS = 100  # times what a page of the API looks at: a user waits for 0.1 s, and clicks less often
-
-
-def any_of(label: str, choices: list[tuple[str, Any]]) -> forms.ChoiceField:
-    return forms.ChoiceField(label=label, required=False, choices=[("", "Any"), *choices])
 
 
 def day(label: str) -> forms.DateField:
@@ -46,15 +42,10 @@ class DocumentFilter(FilterForm):
         ids: what `q` finds, whatever other filters but the workspace say.
     """
 
-    q = forms.CharField(
-        label="Document id or title",
-        required=False,
-        max_length=500,
-        widget=forms.TextInput(attrs={"type": "search", "autocomplete": "off"}),
-        help_text=(
-            "The id, its first 8 characters, or a URL of the API with it; "
-            "within a workspace, words of the title, or a recipient’s whole e-mail"
-        ),
+    q = SearchField(
+        "The id, its first 8 characters, or a URL of the API with it; within a workspace, words of "
+        "the title, or a recipient’s whole e-mail",
+        "Document id or title",
     )
     workspace: forms.Field = WorkspaceField()
     status = any_of("Status", DocumentStatus.choices)

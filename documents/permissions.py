@@ -8,6 +8,7 @@ from django.db.models import Q
 from django.http import HttpRequest
 
 from config.console.base import request_user
+from workspaces.models import can_sign_in
 from workspaces.permissions import SUPPORT
 
 # View-only permissions, as (app label, codename).
@@ -35,6 +36,6 @@ def make_group(apps: Apps = current_apps, **kwargs: Any) -> None:
 
 
 def may_view(request: HttpRequest, permission: str) -> bool:
-    """Whether the user is active staff with a permission of this app; checked for every request."""
+    """Whether the user has a permission of this app; checked for every request."""
     user = request_user(request)
-    return user.is_active and user.is_staff and user.has_perm(f"documents.{permission}")
+    return can_sign_in(user) and user.has_perm(f"documents.{permission}")

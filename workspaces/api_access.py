@@ -28,16 +28,25 @@ def check_api_access(workspace: Workspace | ActiveKey) -> None:
         raise PlanRequired(Plan.PRO.label if workspace.plan in Plan.values else None)
 
 
-def access_warning(workspace: Workspace) -> str:
-    """Why keys of the workspace are refused, and until when; "" if they work."""
+def access_warning(
+    workspace: Workspace,
+    *,
+    until: str = "its keys are refused until",
+    once: str = "its keys will work once",
+) -> str:
+    """Why the workspace may not use the API, and what that means for its keys; "" if it may.
+
+    Args:
+        until, once: what else it means, before "it is reinstated", "the workspace moves to …".
+    """
     try:
         check_api_access(workspace)
     except WorkspaceSuspended:
-        return f"{workspace} is suspended: its keys are refused until it is reinstated."
+        return f"{workspace} is suspended: {until} it is reinstated."
     except PlanRequired:
         return (
-            f"{workspace}'s plan does not include the API: its keys will work once the workspace "
-            "moves to Pro or Business."
+            f"{workspace}'s plan does not include the API: {once} the workspace moves to Pro or "
+            "Business."
         )
     return ""
 

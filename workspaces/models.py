@@ -21,6 +21,14 @@ def label(workspace_id: uuid.UUID, name: str) -> str:
     return f"{name} · {str(workspace_id)[:8]}"
 
 
+# An account that is open. Without that, memberships and rights mean nothing.
+CAN_SIGN_IN = {"is_active": True, "is_staff": True}
+
+
+def can_sign_in(user: User | AnonymousUser) -> bool:
+    return user.is_active and user.is_staff
+
+
 class WorkspaceQuerySet(models.QuerySet["Workspace"]):
     def administered_by(self, user: User | AnonymousUser) -> "WorkspaceQuerySet":
         """The workspaces whose admin the user is: active staff with an ADMIN membership."""
@@ -89,7 +97,8 @@ class DocumentCount(models.Model):
 class MembershipQuerySet(models.QuerySet["Membership"]):
     def admins(self) -> "MembershipQuerySet":
         """Users who may see, create, revoke and delete keys: active staff with the role ADMIN."""
-        return self.filter(role=Membership.Role.ADMIN, user__is_active=True, user__is_staff=True)
+        can_sign_in = {f"user__{name}": value for name, value in CAN_SIGN_IN.items()}
+        return self.filter(role=Membership.Role.ADMIN, **can_sign_in)
 
 
 class Membership(models.Model):
@@ -119,8 +128,7 @@ class Membership(models.Model):
 
     @property
     def can_sign_in(self) -> bool:
-        """Whether the user's account is open: only then the role means something."""
-        return self.user.is_active and self.user.is_staff
+        return can_sign_in(self.user)
 
     @property
     def confirmed_address(self) -> "ConfirmedAddress | None":

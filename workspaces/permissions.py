@@ -5,7 +5,7 @@ Django's own permissions are not used: a superuser has all of them, but may not 
 
 from django.contrib.auth.models import AnonymousUser, User
 
-from workspaces.models import Workspace
+from workspaces.models import Workspace, can_sign_in
 
 SUPPORT = "Support"  # the group of the support staff; `documents.permissions` creates it
 
@@ -19,4 +19,4 @@ def may_manage_members(user: AnyUser, workspace: Workspace) -> bool:
 
 def is_operator(user: AnyUser) -> bool:
     """Whether the user operates the service: plans, suspensions, memberships and accounts."""
-    return user.is_active and user.is_staff and user.is_superuser
+    return can_sign_in(user) and user.is_superuser

@@ -8,12 +8,12 @@ from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 from django.utils.functional import cached_property
 
-from apikeys.admin.key_page import parsed
 from apikeys.admin.texts import end_of, replaced_by
 from apikeys.models import ApiKey
 from apikeys.states import UNUSED_DAYS, ApiKeyQuerySet, State
 from apikeys.usage import report
 from apikeys.usage.panels import sparkline, summary
+from audit.admin.search import parsed
 from audit.scope import sees_every_workspace
 from config.console.base import ChoiceFilter, request_user
 from config.runtime.key_format import PREFIX, PUBLIC_LENGTH

@@ -6,7 +6,6 @@ from typing import Any
 from uuid import UUID
 
 from django.http import Http404
-from django.urls import reverse
 from django.utils.safestring import SafeString
 
 from apikeys.admin.texts import refusal_warning, replaced_by
@@ -14,7 +13,8 @@ from apikeys.models import ApiKey
 from apikeys.states import State
 from apikeys.usage import report
 from apikeys.usage.panels import month
-from audit.admin.links import filtered_log_url
+from audit.admin.links import filtered_log_url, refused_requests_url
+from audit.admin.search import parsed
 from audit.models import LISTED, NEWEST_FIRST, Action, AuditEntry
 from audit.scope import scope_of, sees_every_workspace
 from config.console.formatting import time_tag
@@ -22,7 +22,6 @@ from config.console.object_page import ObjectPage
 from workspaces.directory import label_for, own_workspaces
 from workspaces.models import Workspace
 
-REFUSED = "admin:usage_refusedrequest_changelist"
 REFUSED_SHOWN = 5
 STARTING = (Action.KEY_CREATED, Action.KEY_ROLLED)
 ENDING = (Action.KEY_REVOKED, Action.KEY_DELETED)
@@ -100,7 +99,7 @@ class KeyPage(ObjectPage):
             "refused": report.refused(
                 ("status", "reason"), REFUSED_SHOWN, for_support=for_support, key_id=key.id
             ),
-            "refused_url": f"{reverse(REFUSED)}?key_id__exact={key.id}",
+            "refused_url": refused_requests_url(key_id__exact=key.id),
             "addresses": report.addresses(key.id),
             "workspace": workspace,
             "workspace_label": label_for(self.request, workspace) if workspace else "",
@@ -108,14 +107,6 @@ class KeyPage(ObjectPage):
             "events": events(key),
             "log_url": filtered_log_url(key_id__exact=key.id),
         }
-
-
-def parsed(text: str) -> UUID | None:
-    """An id from the URL; None if it is none."""
-    try:
-        return UUID(text)
-    except ValueError:
-        return None
 
 
 def events(key: ApiKey | DeletedKey) -> Iterator[Event]:

@@ -12,13 +12,13 @@ from django.utils.safestring import SafeString
 from apikeys.admin.changelist import KeyChangeList, StateFilter, UsedFilter, WorkspaceFilter
 from apikeys.admin.create import CreateKey, EditKey, RollKey
 from apikeys.admin.end import DeleteKeys, EndKeys, RevokeKeys
-from apikeys.admin.key_page import KeyPage, parsed
+from apikeys.admin.key_page import KeyPage
 from apikeys.admin.texts import ended_warning, expiry_warning, limit_warning, refusal_warning
 from apikeys.models import ApiKey
 from apikeys.states import ENDED
 from apikeys.usage import panels, report
 from audit.admin.links import AuditHistory
-from audit.admin.search import redirect_without_key
+from audit.admin.search import parsed, redirect_without_key
 from audit.scope import sees_every_workspace
 from config.console.base import request_user
 from config.console.formatting import Bad

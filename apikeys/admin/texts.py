@@ -1,8 +1,5 @@
 """What pages say of a key's end, and of a workspace whose keys are refused."""
 
-from urllib.parse import urlencode
-from uuid import UUID
-
 from django.conf import settings
 from django.template.defaultfilters import pluralize
 from django.urls import reverse
@@ -11,6 +8,7 @@ from django.utils.safestring import SafeString
 
 from apikeys.models import ApiKey
 from apikeys.usage.models import KeyUsage, RefusedRequest
+from audit.admin.links import refused_requests_url
 from config.console.formatting import Bad, ago_with_exact, time_tag
 from workspaces.api_access import access_warning
 from workspaces.models import Workspace
@@ -69,7 +67,7 @@ def ended_warning(last: RefusedRequest) -> Bad:
             f"{last.more + 1:,} request{pluralize(last.more + 1)} of the last 24 hours",
             ago_with_exact(last.created_at),
             last.address or "an unknown address",
-            refused_url(last.key_id, 401),
+            refused_requests_url(key_id__exact=last.key_id, status__exact=401),
         )
     )
 
@@ -82,14 +80,8 @@ def limit_warning(found: tuple[KeyUsage, ApiKey | None]) -> SafeString:
         "that program wait as Retry-After says.",
         link(key) if key else "that was deleted",
         f"{usage.limited:,} request{pluralize(usage.limited)}",
-        refused_url(usage.key_id, 429),
+        refused_requests_url(key_id__exact=usage.key_id, status__exact=429),
     )
-
-
-def refused_url(key_id: UUID | None, status: int) -> str:
-    """The refused requests of a key with this status."""
-    query = urlencode({"key_id__exact": key_id, "status__exact": status})
-    return f"{reverse('admin:usage_refusedrequest_changelist')}?{query}"
 
 
 def refusal_warning(workspace: Workspace, *, for_support: bool = False) -> SafeString:

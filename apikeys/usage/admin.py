@@ -11,7 +11,7 @@ from apikeys.usage.filters import RefusedChangeList, RefusedFilter
 from apikeys.usage.models import REQUEST_ID_SHORT, RefusedRequest
 from apikeys.usage.reasons import explain
 from audit.admin.base import ScopedAdmin
-from audit.scope import scope_of, sees_every_workspace
+from audit.scope import sees_every_workspace
 from config.console.base import request_user
 from config.console.object_page import ObjectPage
 
@@ -36,9 +36,6 @@ class RefusedRequestAdmin(ScopedAdmin):
     filter_form = RefusedFilter
     change_list_template = "admin/usage/refusedrequest/change_list.html"
     pages = {"change": RefusedPage}
-
-    def get_filter_form(self, request: HttpRequest) -> RefusedFilter:
-        return RefusedFilter(request.GET, scope_of(request))
 
     def figures(self) -> list[tuple[str, list[str]]]:
         return traffic.figures()

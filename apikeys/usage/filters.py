@@ -18,8 +18,7 @@ from apikeys.usage.reasons import explain
 from audit.admin.filters import id_field
 from audit.admin.links import filtered_log_url
 from audit.admin.periods import LogChangeList, LogFilter
-from audit.admin.search import MOST_IDS, Recognised, ids_and_addresses
-from audit.admin.workspace_filter import WorkspaceField, own_workspace_field
+from audit.admin.search import MOST_IDS, Recognised, SearchField, ids_and_addresses
 from audit.scope import Scope, sees_every_workspace
 from config.console import keyset
 from config.console.base import request_user
@@ -51,7 +50,6 @@ NOT_HERE = "not_here"  # the code of the error
 _BEGINNING = re.compile(
     rf"(?<![\w-])[0-9a-f]{{{REQUEST_ID_SHORT},31}}(?![\w-])", re.IGNORECASE | re.ASCII
 )
-_EXACT = ("status__exact", "workspace_id__exact", "key_id__exact", "address__exact")
 
 
 def recognise(text: str) -> list[Recognised]:
@@ -141,19 +139,9 @@ def folded(rows: Sequence[RefusedRequest]) -> tuple[list[Group], int]:
 
 
 class RefusedFilter(LogFilter):
-    """The filters of the list; all that are set apply together.
+    """The filters of the list."""
 
-    Args:
-        scope: the scope of the user; workspaces outside of it are not offered.
-    """
-
-    q = forms.CharField(
-        label="Search",
-        required=False,
-        max_length=500,
-        widget=forms.TextInput(attrs={"type": "search", "autocomplete": "off"}),
-        help_text=CAN_BE_FOUND[:1].upper() + CAN_BE_FOUND[1:],
-    )
+    q = SearchField(CAN_BE_FOUND[:1].upper() + CAN_BE_FOUND[1:])
     status__exact = forms.TypedChoiceField(
         label="Status",
         required=False,
@@ -164,7 +152,6 @@ class RefusedFilter(LogFilter):
             *((status, f"{status} · {text}") for status, text in STATUSES.items()),
         ],
     )
-    workspace_id__exact: forms.Field = WorkspaceField()
     # Set by links.
     key_id__exact = id_field("API key")
     address__exact = forms.GenericIPAddressField(
@@ -172,27 +159,13 @@ class RefusedFilter(LogFilter):
     )
 
     def __init__(self, data: QueryDict, scope: Scope) -> None:
-        super().__init__(data)
-        self.scope = scope
-        self.recognised = []
-        if not scope.everything:
-            self.fields["workspace_id__exact"] = own_workspace_field(labels(scope.workspaces))
+        super().__init__(data, replace(scope, workspaces=labels(scope.workspaces)))
 
     def clean_q(self) -> str:
         text: str = self.cleaned_data["q"]
         if text:
             self.recognised = [flooded(each) for each in recognise(text)]
         return text
-
-    def condition(self) -> Q:
-        values = self.cleaned_data
-        return super().condition() & Q(**{name: values[name] for name in _EXACT if values[name]})
-
-    def alternatives(self) -> list[Q]:
-        searches = [condition for each in self.recognised for condition in each.conditions]
-        chosen = self.cleaned_data["workspace_id__exact"]
-        workspaces = [Q()] if chosen else self.scope.alternatives()
-        return [workspace & search for workspace in workspaces for search in searches or [Q()]]
 
     def chip_text(self, name: str, rows: Sequence[Any]) -> str:
         if not rows or name not in ("workspace_id__exact", "key_id__exact"):

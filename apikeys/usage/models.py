@@ -7,14 +7,13 @@ No foreign key has a constraint: what a deleted key did remains, and writing nee
 from django.db import models
 
 from apikeys.models import ApiKey
+from audit.models import NEWEST_FIRST
 from config.runtime.key_format import PUBLIC_LENGTH
 from workspaces.models import label
 
 ADDRESSES_KEPT = 50  # of each key, those that were seen last
 
 REQUEST_ID_SHORT = 8  # characters, as lists show it
-
-NEWEST_FIRST = (models.F("created_at").desc(), models.F("id").desc())
 
 
 class KeyUsage(models.Model):

@@ -115,8 +115,8 @@ def limited_keys(
     return [(row, keys.get(row.key_id)) for row in most]
 
 
-def top_workspaces(limit: int = 10) -> list[tuple[UUID, str, Usage]]:
-    """The workspaces with most requests today: id, label, usage; those with none are left out.
+def top_workspaces() -> list[tuple[UUID, str, Usage]]:
+    """The 10 workspaces with most requests today: id, label, usage; those with none are left out.
 
     The label is "" if the workspace does not exist any more. All rows of today are read: one for
     each key that was used.
@@ -124,7 +124,7 @@ def top_workspaces(limit: int = 10) -> list[tuple[UUID, str, Usage]]:
     requests = Sum(F("ok") + F("errors") + F("limited"))
     rows = KeyUsage.objects.filter(day=today()).values("workspace_id").annotate(requests=requests)
     most = rows.filter(requests__gt=0).order_by("-requests", "workspace_id")
-    found = {id: _counts(sums) for id, *sums in most.values_list("workspace_id", *_SUMS)[:limit]}
+    found = {id: _counts(sums) for id, *sums in most.values_list("workspace_id", *_SUMS)[:10]}
     labels = {each.pk: each.label for each in Workspace.objects.filter(pk__in=list(found))}
     return [(id, labels.get(id, ""), Usage(**counts)) for id, counts in found.items()]
 

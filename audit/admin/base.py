@@ -5,9 +5,9 @@ from typing import Any
 from django.contrib.admin.utils import label_for_field, lookup_field
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest, HttpResponse
-from django.urls import reverse
 from django.utils.html import format_html
 
+from audit.admin.periods import LogFilter
 from audit.admin.search import redirect_without_key
 from audit.scope import scope_of, workspace_model
 from config.console.changelist import ReadOnlyAdmin
@@ -23,6 +23,7 @@ class ScopedAdmin(ReadOnlyAdmin):
     """
 
     is_log = True
+    filter_form: type[LogFilter]
     sections: tuple[tuple[str, tuple[str, ...]], ...] = ()
     only_on_pages: tuple[str, ...] = ()
 
@@ -35,6 +36,9 @@ class ScopedAdmin(ReadOnlyAdmin):
         rows: QuerySet[Any] = super().get_queryset(request)
         return rows.filter(scope.condition()) if scope else rows.none()
 
+    def get_filter_form(self, request: HttpRequest) -> LogFilter:
+        return self.filter_form(request.GET, scope_of(request))
+
     def changelist_view(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
@@ -42,7 +46,7 @@ class ScopedAdmin(ReadOnlyAdmin):
 
     def history_url(self, obj: Model) -> str:
         """A row has no history of its own."""
-        return reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_change", args=[obj.pk])
+        return self.url_of(obj)
 
     def warnings(self, request: HttpRequest) -> list[str]:
         """Also that own workspaces are suspended."""

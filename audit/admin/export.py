@@ -31,6 +31,7 @@ from audit.admin.search import redirect_without_key
 from audit.admin.sending import send, slot
 from audit.models import COLUMNS, Action, AuditEntry
 from audit.record import record
+from audit.scope import scope_of
 from config.console import keyset
 from config.console.base import request_user
 from config.console.reauthentication import recent_sign_in_required
@@ -105,9 +106,6 @@ def file_name(form: AuditLogFilter) -> str:
 class ExportViews(ScopedAdmin):
     """The views; the admin of the audit log has their URLs."""
 
-    def get_filter_form(self, request: HttpRequest) -> AuditLogFilter:
-        raise NotImplementedError
-
     def before_export_view(self, request: HttpRequest) -> HttpResponse:
         """What an export would contain, and how many entries these are."""
         form = self._form_of_export(request)
@@ -163,7 +161,7 @@ class ExportViews(ScopedAdmin):
         if redirect := redirect_without_key(request):
             return redirect
         recent_sign_in_required(request)
-        form = self.get_filter_form(request)
+        form = AuditLogFilter(request.GET, scope_of(request))
         if form.is_valid():
             return form
         return HttpResponseRedirect(f"{log_url()}?{request.GET.urlencode()}")

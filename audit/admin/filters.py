@@ -11,8 +11,8 @@ from django.db.models import Q
 from django.http import QueryDict
 
 from audit.admin.periods import LogFilter
-from audit.admin.search import recognise
-from audit.admin.workspace_filter import WorkspaceField, name_of, own_workspace_field
+from audit.admin.search import SearchField, recognise
+from audit.admin.workspace_filter import name_of
 from audit.models import LISTED, Action, AuditEntry
 from audit.scope import Scope
 from audit.snapshots import WorkspaceSnapshot
@@ -36,34 +36,21 @@ def id_field(label: str) -> forms.UUIDField:
 
 
 class AuditLogFilter(LogFilter):
-    """The filters of the audit log; all that are set apply together.
+    """The filters of the audit log."""
 
-    Args:
-        scope: the scope of the user; workspaces outside of it are neither offered nor named.
-    """
-
-    q = forms.CharField(
-        label="Search",
-        required=False,
-        max_length=500,
-        widget=forms.TextInput(attrs={"type": "search", "autocomplete": "off"}),
-        help_text="Anything you have: an id, a URL of the API, a request id or its first 8 "
-        "characters, the first 12 characters of a key, an address, a day, or a whole e-mail",
+    q = SearchField(
+        "Anything you have: an id, a URL of the API, a request id or its first 8 characters, the "
+        "first 12 characters of a key, an address, a day, or a whole e-mail"
     )
-    workspace_id__exact: forms.Field = WorkspaceField()
     action__exact = forms.ChoiceField(label="What happened", required=False)
     document_id__exact = id_field("Document")
     key_id__exact = id_field("API key")
 
     def __init__(self, data: QueryDict, scope: Scope) -> None:
-        super().__init__(data)
-        self.scope = scope
-        self.recognised = []
+        super().__init__(data, scope)
         actions: Any = self.fields["action__exact"]
         offered = ACTIONS if scope.everything else ACTIONS_IN_WORKSPACES
         actions.choices = [("", "Anything"), *offered]
-        if not scope.everything:
-            self.fields["workspace_id__exact"] = own_workspace_field(scope.workspaces)
 
     def clean_q(self) -> str:
         text: str = self.cleaned_data["q"]
@@ -75,10 +62,7 @@ class AuditLogFilter(LogFilter):
         return text
 
     def condition(self) -> Q:
-        values = self.cleaned_data
-        exact = ("workspace_id__exact", "action__exact", "document_id__exact", "key_id__exact")
-        found = LISTED & Q(**{name: values[name] for name in exact if values[name]})
-        return found & super().condition()
+        return LISTED & super().condition()
 
     def chip_text(self, name: str, rows: Sequence[Any]) -> str:
         if not rows or name not in ("document_id__exact", "key_id__exact"):
@@ -115,11 +99,3 @@ class AuditLogFilter(LogFilter):
             return None
         name = self.scope.workspaces.get(workspace_id) or name_of(workspace_id)
         return WorkspaceSnapshot(workspace_id=workspace_id, workspace_name=name)
-
-    def alternatives(self) -> list[Q]:
-        values = self.cleaned_data
-        workspaces = [Q()] if values["workspace_id__exact"] else self.scope.alternatives()
-        searches = [condition for each in self.recognised for condition in each.conditions]
-        if not values["q"]:
-            searches = [Q()]
-        return [place & condition for condition in searches for place in workspaces]

@@ -67,9 +67,9 @@ def page_link(pages: Mapping[str, str], text: str, field: str, value: Any) -> st
     return format_html('<a href="{}">{}</a>', reverse(pages[field], args=[value]), text)
 
 
-def refused_requests_url(text: str) -> str:
-    """The list of refused requests, searched for a text; who sees entries may open it."""
-    return f"{reverse('admin:usage_refusedrequest_changelist')}?{urlencode({'q': text})}"
+def refused_requests_url(**filters: Any) -> str:
+    """The list of refused requests with these filters; who sees entries may open it."""
+    return f"{reverse('admin:usage_refusedrequest_changelist')}?{urlencode(filters)}"
 
 
 class AuditHistory(SectionAdmin):

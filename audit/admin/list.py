@@ -125,9 +125,10 @@ class AuditChangeList(LogChangeList):
 
     @property
     def empty_links(self) -> list[tuple[str, str]]:
-        requests = [each.value for each in self.form.recognised if each.request]
-        refused = [("Look among refused requests", refused_requests_url(each)) for each in requests]
-        return [*super().empty_links, *refused[:1]]
+        recognised = [] if self.form.errors else self.form.recognised
+        requests = [each.value for each in recognised if each.request]
+        refused = [refused_requests_url(q=each) for each in requests[:1]]
+        return [*super().empty_links, *(("Look among refused requests", url) for url in refused)]
 
 
 @admin.register(AuditEntry)
@@ -149,9 +150,6 @@ class AuditEntryAdmin(ExportViews):
         ("Document", ("document_fact", "file_type", "byte_range", "sent", "sha256")),
         ("Request", ("address_link", "user_agent", "request_fact")),
     )
-
-    def get_filter_form(self, request: HttpRequest) -> AuditLogFilter:
-        return AuditLogFilter(request.GET, scope_of(request))
 
     # --- Pages ---
 

@@ -7,6 +7,7 @@ from typing import Any
 from django import forms
 from django.core.exceptions import ValidationError
 from django.db.models import Expression, Q, Value
+from django.http import QueryDict
 from django.utils import timezone
 from django.utils.functional import cached_property
 from django.utils.safestring import SafeString
@@ -14,6 +15,8 @@ from django.utils.safestring import SafeString
 from audit.admin import histogram
 from audit.admin.search import Recognised, in_words
 from audit.admin.times import SpanField
+from audit.admin.workspace_filter import WorkspaceField, own_workspace_field
+from audit.scope import Scope
 from config.console.changelist import AFTER, BEFORE, FilterForm, KeysetChangeList
 from config.console.formatting import time_tag
 
@@ -28,11 +31,16 @@ FIRST = datetime.min.replace(tzinfo=UTC)
 
 
 class LogFilter(FilterForm):
-    """Filters by time.
+    """A search, and filters by time and by exact values; all that are set apply together.
+
+    Args:
+        scope: the scope of the user; workspaces outside of it are neither offered nor named.
 
     Attributes:
-        recognised: what the search may be.
+        recognised: what the search `q` may be.
     """
+
+    workspace_id__exact: forms.Field = WorkspaceField()
 
     since = SpanField("From", "first")
     until = SpanField("To", "last")
@@ -43,7 +51,13 @@ class LogFilter(FilterForm):
         widget=forms.HiddenInput,
     )
     field_order = ("q", "workspace_id__exact", "action__exact", "status__exact")
-    recognised: list[Recognised]
+
+    def __init__(self, data: QueryDict, scope: Scope) -> None:
+        super().__init__(data)
+        self.scope = scope
+        self.recognised: list[Recognised] = []
+        if not scope.everything:
+            self.fields["workspace_id__exact"] = own_workspace_field(scope.workspaces)
 
     def clean(self) -> dict[str, Any]:
         since, until = self.cleaned_data.get("since"), self.cleaned_data.get("until")
@@ -52,7 +66,9 @@ class LogFilter(FilterForm):
         return self.cleaned_data
 
     def condition(self) -> Q:
-        values, found = self.cleaned_data, Q()
+        values = self.cleaned_data
+        exact = {name: value for name, value in values.items() if name.endswith("__exact")}
+        found = Q(**{name: value for name, value in exact.items() if value})
         if values["since"]:
             found &= Q(created_at__gte=values["since"].first)
         if values["until"]:
@@ -61,6 +77,14 @@ class LogFilter(FilterForm):
             _, length = PERIODS[values["within"]]
             found &= Q(created_at__gte=timezone.now() - length)
         return found
+
+    def alternatives(self) -> list[Q]:
+        values = self.cleaned_data
+        workspaces = [Q()] if values["workspace_id__exact"] else self.scope.alternatives()
+        searches = [condition for each in self.recognised for condition in each.conditions]
+        if not values["q"]:
+            searches = [Q()]
+        return [place & condition for condition in searches for place in workspaces]
 
     def chip_text(self, name: str, rows: Sequence[Any]) -> str:
         if name == "within":
@@ -103,7 +127,7 @@ class LogChangeList(KeysetChangeList):
     def empty_links(self) -> list[tuple[str, str]]:
         """What to do about an empty list: texts and URLs."""
         others = [name for name in self.form.fields if name != "q"]
-        if not (self.form.recognised and any(map(self.form.data.get, others))):
+        if self.form.errors or not (self.form.recognised and any(map(self.form.data.get, others))):
             return []
         return [("Search without the other filters", self.address(**dict.fromkeys(others)))]
 

@@ -15,6 +15,7 @@ from django.urls import reverse_lazy
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from audit.admin.search import parsed
 from audit.models import LISTED, AuditEntry
 from audit.scope import workspace_model
 
@@ -45,9 +46,8 @@ class WorkspaceInput(forms.TextInput):
     def format_value(self, value: Any) -> str | None:
         if not value:
             return None
-        try:
-            id = UUID(str(value))
-        except ValueError:
+        id = parsed(str(value))
+        if id is None:
             return str(value)
         name = name_of(id)
         return name if name == str(id) else str(workspace_model()(id=id, name=name).label)
@@ -63,10 +63,8 @@ class WorkspaceField(forms.CharField):
         text = super().clean(value)
         if not text:
             return None
-        try:
-            return UUID(text)  # also of one that was deleted
-        except ValueError:
-            pass
+        if id := parsed(text):  # also of one that was deleted
+            return id
         workspaces = workspace_model().objects.order_by("name", "id")
         name, separator, digits = text.rpartition(SEPARATOR)
         if separator:

@@ -1,7 +1,5 @@
 """GET /admin/documents/document/<id>/evidence/"""
 
-from uuid import UUID
-
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponseRedirect
@@ -9,6 +7,7 @@ from django.http.response import HttpResponseBase
 from django.views.decorators.http import require_GET
 
 from audit.admin.links import filtered_log_url
+from audit.admin.search import parsed
 from audit.admin.sending import send
 from audit.scope import scope_of
 from config.console.reauthentication import recent_sign_in_required
@@ -27,11 +26,8 @@ def evidence_file(request: HttpRequest, object_id: str) -> HttpResponseBase:
     scope = scope_of(request)
     if not scope:
         raise PermissionDenied
-    try:
-        trail = Trail(UUID(object_id), scope)
-    except ValueError as exc:
-        raise Http404 from exc
-    if not trail.exists():
+    document_id = parsed(object_id)
+    if document_id is None or not (trail := Trail(document_id, scope)).exists():
         raise Http404
     recent_sign_in_required(request)
     entries_url = filtered_log_url(document_id__exact=trail.document_id)

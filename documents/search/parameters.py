@@ -56,8 +56,6 @@ class Search(NamedTuple):
     sort: str
 
 
-EVERYTHING = Search((), None, None, None, (), SORTS[0])
-
 # In the order of the OpenAPI document.
 NAMES = (
     "status",

@@ -13,6 +13,7 @@ from django.db.models.functions import Now
 from django.utils import timezone
 from django.utils.text import Truncator
 
+from audit.models import NEWEST_FIRST
 from events.models import EventType, public_id
 from events.webhooks.policy import LABEL_LENGTH
 from workspaces.models import Workspace
@@ -172,19 +173,8 @@ class Delivery(models.Model):
                 name="delivery_first_attempt",
             ),
             # An endpoint's deliveries, newest first, and those in one state.
-            models.Index(
-                "endpoint",
-                models.F("created_at").desc(),
-                models.F("id").desc(),
-                name="delivery_newest",
-            ),
-            models.Index(
-                "endpoint",
-                "state",
-                models.F("created_at").desc(),
-                models.F("id").desc(),
-                name="delivery_state_newest",
-            ),
+            models.Index("endpoint", *NEWEST_FIRST, name="delivery_newest"),
+            models.Index("endpoint", "state", *NEWEST_FIRST, name="delivery_state_newest"),
             # A search for an event's id.
             models.Index("event_id", name="delivery_event"),
         ]

@@ -24,7 +24,7 @@ from workspaces.accounts import invitations
 from workspaces.accounts.forms import InvitedAccountForm
 from workspaces.accounts.invitations import NotOpen
 from workspaces.accounts.throttle import Attempt, Limit, TooManyAttempts, responds_429
-from workspaces.models import Invitation
+from workspaces.models import Invitation, can_sign_in
 
 KEY = "invitation"  # in the session: the id of the invitation that was opened
 WRONG_LINKS = Limit("invitation", 30)  # from one address
@@ -81,7 +81,7 @@ def respond(request: HttpRequest, opened: Invitation) -> HttpResponse:
         return page(request, opened, other=signed_in)
     if account is None:
         return new_account(request, opened)
-    if not (account.is_active and account.is_staff):
+    if not can_sign_in(account):
         return page(request, opened, problem="deactivated")
     if signed_in is None:
         login = f"{reverse('admin:login')}?{urlencode({'next': reverse('invitation')})}"

@@ -28,10 +28,11 @@ from workspaces.accounts import known_browser
 from workspaces.accounts.logins import account
 from workspaces.accounts.notices import address_of
 from workspaces.accounts.pages import SitePage
-from workspaces.accounts.rights import can_sign_in, confirm_address
+from workspaces.accounts.rights import confirm_address
 from workspaces.accounts.sign_in import check_own_password
 from workspaces.accounts.throttle import Attempt, Limit, responds_429, usage_of
 from workspaces.mails import queue as mail
+from workspaces.models import can_sign_in
 
 # E-mails that are requested within an hour, whether the account exists or not.
 RESETS_BY_ADDRESS = Limit("address, reset", 20, minutes=60)

@@ -8,7 +8,7 @@ from audit.models import Action
 from audit.record import record
 from config.runtime.request_context import actor
 from workspaces.accounts import second_factor
-from workspaces.models import ConfirmedAddress, Membership
+from workspaces.models import ConfirmedAddress, Membership, can_sign_in
 from workspaces.permissions import SUPPORT
 
 
@@ -74,10 +74,6 @@ def change(account: User, right: str, given: bool, *, by: str, reason: str) -> N
 def is_support_staff(account: User) -> bool:
     """Whether the account is in the group, even if it cannot sign in."""
     return any(group.name == SUPPORT for group in account.groups.all())
-
-
-def can_sign_in(account: User) -> bool:
-    return account.is_active and account.is_staff
 
 
 def kinds_of(account: User) -> str:

@@ -14,6 +14,7 @@ from audit.models import Action
 from audit.record import record
 from config.runtime import slots
 from workspaces.accounts import known_browser, notices, second_factor
+from workspaces.models import CAN_SIGN_IN
 
 SECONDS_FOR_CODE = 10 * 60
 _KEY = "password_accepted"  # of the session
@@ -46,7 +47,7 @@ def half_signed_in(request: HttpRequest) -> User | None:
     state = request.session.get(_KEY)
     if state is None or not 0 < state["until"] - time.time() <= SECONDS_FOR_CODE:
         return None
-    user = User.objects.filter(pk=state["user"], is_active=True, is_staff=True).first()
+    user = User.objects.filter(pk=state["user"], **CAN_SIGN_IN).first()
     if user and constant_time_compare(user.get_session_auth_hash(), state["hash"]):
         return user
     return None

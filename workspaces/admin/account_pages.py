@@ -18,8 +18,8 @@ from workspaces import changes
 from workspaces.accounts import passwords, second_factor, sessions
 from workspaces.accounts.forms import LoginForm
 from workspaces.accounts.notices import address_of, email_changed
-from workspaces.accounts.rights import can_sign_in, is_support_staff, kinds_of, save_rights
-from workspaces.models import ConfirmedAddress
+from workspaces.accounts.rights import is_support_staff, kinds_of, save_rights
+from workspaces.models import CAN_SIGN_IN, ConfirmedAddress, can_sign_in
 
 
 def state_pill(account: User) -> SafeString:
@@ -223,5 +223,5 @@ class Activate(ActionPage):
 
     def run(self) -> str:
         self.obj.is_active = self.obj.is_staff = True
-        self.obj.save(update_fields=["is_active", "is_staff"])
+        self.obj.save(update_fields=CAN_SIGN_IN)
         return f"{self.obj} can sign in again."

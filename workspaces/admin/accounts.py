@@ -24,12 +24,11 @@ from workspaces.admin.account_pages import (
     state_pill,
 )
 from workspaces.admin.staff import EndOperator, EndSupport, MakeOperator, MakeSupport
+from workspaces.models import CAN_SIGN_IN
 from workspaces.permissions import SUPPORT, is_operator
 
 admin.site.unregister(User)
 admin.site.unregister(Group)
-
-CAN_SIGN_IN = {"is_active": True, "is_staff": True}
 
 
 class StateFilter(ChoiceFilter):

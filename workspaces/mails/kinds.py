@@ -23,7 +23,7 @@ from audit.models import NOTIFIED, Action, AuditEntry
 from workspaces.accounts.notices import address_of
 from workspaces.mails import queue
 from workspaces.mails.models import Choice, Mail, Notified
-from workspaces.models import Membership
+from workspaces.models import CAN_SIGN_IN, Membership
 
 logger = logging.getLogger(__name__)
 
@@ -110,7 +110,7 @@ def notify(
     if not queue.available() or not Notified.objects.get_or_create(what=what)[1]:
         return
     admins = Membership.objects.admins().filter(workspace=workspace)
-    operators = Q(is_superuser=True, is_active=True, is_staff=True)
+    operators = Q(is_superuser=True, **CAN_SIGN_IN)
     who = User.objects.filter(Q(pk__in=admins.values("user")) if workspace else operators)
     context = {"kind": slug, "facts": facts, "url": settings.BASE_URL and settings.BASE_URL + path}
     text = render_to_string("mails/facts.txt", context).strip()

@@ -6,14 +6,13 @@ from django import forms
 from django.db.models import Q
 from django.http import QueryDict
 
-from audit.admin.search import ids_in
+from audit.admin.search import SearchField, any_of, ids_in
 from audit.admin.workspace_filter import WorkspaceField, own_workspace_field
 from config.console.changelist import FilterForm
 from events.models import Event, EventType
 from events.webhooks import policy, targets
 from events.webhooks.models import PENDING, TEST_EVENT, DeliveryState, Endpoint, default_types
-from workspaces.forms import without_secrets
-from workspaces.own_workspace import OwnWorkspaceForm
+from workspaces.forms import OwnWorkspaceForm, without_secrets
 
 MOST_EVENTS = 1000  # of the documents that are searched for
 MEANINGS = {
@@ -88,8 +87,8 @@ DELIVERY_STATES = {
 }
 
 
-def choices(states: dict[str, tuple[str, Q]]) -> list[tuple[str, str]]:
-    return [("", "Any"), *((name, label) for name, (label, _) in states.items())]
+def state_field(states: dict[str, tuple[str, Q]]) -> forms.ChoiceField:
+    return any_of("State", [(name, label) for name, (label, _) in states.items()])
 
 
 class EndpointFilter(FilterForm):
@@ -99,7 +98,7 @@ class EndpointFilter(FilterForm):
         own: the user's own workspaces: id → what to call it; None if the user sees every workspace.
     """
 
-    state = forms.ChoiceField(label="State", required=False, choices=choices(STATES))
+    state = state_field(STATES)
     workspace: forms.Field = WorkspaceField()
 
     def __init__(self, data: QueryDict, own: Any = None) -> None:
@@ -120,19 +119,11 @@ class DeliveryFilter(FilterForm):
         endpoint: None for the list of all endpoints' deliveries, which needs a search.
     """
 
-    q = forms.CharField(
-        label="Event or document",
-        required=False,
-        max_length=500,
-        widget=forms.TextInput({"type": "search", "autocomplete": "off"}),
-        help_text="The id of an event (evt_…), or the id or URL of a document",
+    q = SearchField(
+        "The id of an event (evt_…), or the id or URL of a document", "Event or document"
     )
-    state = forms.ChoiceField(label="State", required=False, choices=choices(DELIVERY_STATES))
-    type = forms.ChoiceField(
-        label="Kind",
-        required=False,
-        choices=[("", "Any"), *((each, each) for each in (*EventType.values, TEST_EVENT))],
-    )
+    state = state_field(DELIVERY_STATES)
+    type = any_of("Kind", [(each, each) for each in (*EventType.values, TEST_EVENT)])
 
     def __init__(self, data: QueryDict, endpoint: Endpoint | None) -> None:
         super().__init__(data)

@@ -6,12 +6,11 @@ from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from config.api.errors import PlanRequired, WorkspaceSuspended
 from config.console.formatting import Bad, pill, time_tag
 from events.models import KEEP_DAYS
 from events.webhooks.models import Endpoint
 from events.webhooks.policy import FAILING_DAYS
-from workspaces.api_access import check_api_access
+from workspaces.api_access import access_warning
 from workspaces.models import Workspace
 
 LIST = "admin:webhooks_endpoint_changelist"
@@ -98,16 +97,9 @@ def sent_once(endpoint: Endpoint) -> str:
 
 def waiting(workspace: Workspace) -> SafeString:
     """Why deliveries of the workspace wait at present; "" if they do not."""
-    try:
-        check_api_access(workspace)
-    except WorkspaceSuspended:
-        text = f"{workspace} is suspended: deliveries wait until it is reinstated."
-    except PlanRequired:
-        text = (
-            f"{workspace}'s plan does not include the API: deliveries wait until the workspace "
-            "moves to Pro or Business."
-        )
-    else:
+    wait = "deliveries wait until"
+    text = access_warning(workspace, until=wait, once=wait)
+    if not text:
         return SafeString("")
     return format_html('{} <a href="{}">Its page</a>', text, workspace.get_absolute_url())
 
