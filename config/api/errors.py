@@ -257,8 +257,8 @@ class Busy(Unavailable):
     code = "busy"
     text = f"The service is busy right now. Try again in {RETRY_SECONDS} seconds."
 
-    def __init__(self, reason: str = "no free slot") -> None:
-        super().__init__("slots", reason)
+    def __init__(self) -> None:
+        super().__init__("slots", "no free slot")
 
 
 class TooManyDownloads(Busy):

@@ -14,8 +14,7 @@ from config.api.errors import MethodNotAllowed
 from config.api.openapi import DOCUMENT
 from config.api.parameters import LIMIT_MAX, REQUESTS_PER_MINUTE
 from config.api.responses import error_response
-from config.docs.prose import prose
-from config.docs.reference import fields, operations
+from config.docs.reference import fields, operations, prose
 
 # Scripts and styles are this server's own, and requests go to this server only: a key that is
 # entered in a page cannot be sent elsewhere.

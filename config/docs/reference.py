@@ -1,10 +1,15 @@
-"""What the reference shows of the OpenAPI document."""
+"""What the reference shows of the OpenAPI document, and its texts as HTML."""
 
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
 from config.api.openapi import DOCUMENT
+from config.console.formatting import code_spans
 
 Json = dict[str, Any]
 
@@ -86,3 +91,16 @@ def operations() -> Iterator[Json]:
                 if "$ref" not in response
             },
         }
+
+
+def prose(text: str) -> SafeString:
+    """HTML of the little Markdown in texts: paragraphs, lists with `-`, code and links."""
+    blocks = re.split(r"\n\s*\n|\n(?=- )", text.strip())
+    html = "".join(_block(block) for block in blocks)
+    return SafeString(re.sub(r"(?:<li>.*?</li>)+", r"<ul>\g<0></ul>", html, flags=re.DOTALL))
+
+
+def _block(text: str) -> SafeString:
+    html = code_spans(text.removeprefix("- "))
+    html = SafeString(re.sub(r"\[([^]]+)\]\(([^)]+)\)", r'<a href="\2">\1</a>', html))
+    return format_html("<{0}>{1}</{0}>", "li" if text.startswith("- ") else "p", html)

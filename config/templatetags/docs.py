@@ -6,8 +6,7 @@ from django import template
 from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
 
-from config.docs.prose import prose
-from config.docs.reference import example
+from config.docs.reference import example, prose
 
 register = template.Library()
 register.filter(prose)

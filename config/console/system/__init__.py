@@ -82,6 +82,10 @@ class Part:
     def failed(self, why: str) -> Fact:
         return Fact(self.title, f"cannot be read: {why}", "bad", self.remedy)
 
+    def name_of(self, fact: Fact) -> str:
+        """What a fact is called away from its part."""
+        return self.title if fact.label == self.title else f"{self.title}, {fact.label}"
+
 
 _parts: list[Part] = []
 
@@ -129,19 +133,15 @@ def count() -> int:
 
 def warnings() -> list[SafeString]:
     """The problems with what to do, each with a link to its part, for operators' start page."""
-    return [
-        (Bad if fact.state == "bad" else SafeString)(
-            format_html(
-                '<a href="{}#{}">{}</a>: {}. {}',
-                reverse("system"),
-                slugify(part.title),
-                part.title if fact.label == part.title else f"{part.title}, {fact.label}",
-                fact.value,
-                fact.remedy,
-            )
-        )
-        for part, fact in problems()
-    ]
+    return [as_warning(part, fact) for part, fact in problems()]
+
+
+def as_warning(part: Part, fact: Fact) -> SafeString:
+    """A problem with what to do, and a link to its part."""
+    href = f"{reverse('system')}#{slugify(part.title)}"
+    name = part.name_of(fact)
+    text = format_html('<a href="{}">{}</a>: {}. {}', href, name, fact.value, fact.remedy)
+    return Bad(text) if fact.state == "bad" else text
 
 
 def time_or(moment: datetime | None, otherwise: str) -> str | SafeString:
@@ -154,6 +154,6 @@ def page(request: HttpRequest) -> HttpResponse:
     if not (request.user.is_active and request.user.is_superuser):
         raise PermissionDenied
     shown = [(part, part.facts()) for part in parts()]
-    found = [(part, fact) for part, facts in shown for fact in facts if fact.is_problem]
+    found = [as_warning(part, fact) for part, facts in shown for fact in facts if fact.is_problem]
     context = {**site.each_context(request), "title": "System", "parts": shown, "problems": found}
     return render(request, "admin/system/page.html", context)

@@ -69,7 +69,6 @@ def read(part: Part) -> list[Fact]:
 
 def line(part: Part, fact: Fact) -> str:
     """One line: `✗ Migrations, Pending: audit.0004_late. Run: deploy/manage migrate`."""
-    name = part.title if fact.label == part.title else f"{part.title}, {fact.label}"
     remedy = f". {fact.remedy}" if fact.is_problem and fact.remedy else ""
-    text = f"{MARKS[fact.state]} {name}: {fact.text.rstrip('.')}{remedy}"
+    text = f"{MARKS[fact.state]} {part.name_of(fact)}: {fact.text.rstrip('.')}{remedy}"
     return " ".join(text.splitlines())

@@ -25,8 +25,8 @@ function read() {
   }
 }
 
+const kept = read();
 if (!document.querySelector(STOPS)) {
-  const kept = read();
   sessionStorage.removeItem(KEPT);
   const same = kept && kept.path === location.pathname && kept.user === user();
   const form = same && kept.stopped && forms().find((each) => shape(each) === kept.shape);
@@ -54,9 +54,6 @@ if (!document.querySelector(STOPS)) {
       }
     });
   }
-} else {
-  const kept = read();
-  if (kept) {
-    sessionStorage.setItem(KEPT, JSON.stringify({ ...kept, stopped: true }));
-  }
+} else if (kept) {
+  sessionStorage.setItem(KEPT, JSON.stringify({ ...kept, stopped: true }));
 }

@@ -19,11 +19,11 @@ for (const time of document.querySelectorAll("time[datetime]")) {
       beside.textContent = `(${utc})`;
       time.after(" ", beside);
     }
-  } else if (/^\d\d:/.test(time.textContent)) {
-    time.textContent = own.slice(11, 19);
-    time.title = own === utc ? utc : `${own}, ${utc}`;
   } else {
-    time.title = own === utc ? utc : `${own}, ${utc}`; // "3 hours ago"
+    if (/^\d\d:/.test(time.textContent)) {
+      time.textContent = own.slice(11, 19); // otherwise "3 hours ago"
+    }
+    time.title = own === utc ? utc : `${own}, ${utc}`;
   }
 }
 
