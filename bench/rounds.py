@@ -14,17 +14,7 @@ from bench.measuring import Measurement, latencies, measure
 from bench.peers import REQUESTS_PER_MINUTE
 from bench.servers import DRF, OURS, STARLETTE, Server, serving
 from bench.stack import Stack
-from bench.traffic import (
-    ENDPOINTS,
-    LIST25,
-    ME,
-    Disagreement,
-    Target,
-    body,
-    endless,
-    get,
-    targets,
-)
+from bench.traffic import ENDPOINTS, LIST25, ME, Disagreement, Target, body, endless, get, targets
 from documents.api.parameters import STATUS_FILTER
 
 AMONG = 40  # small workspaces that are requested in turn

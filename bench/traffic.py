@@ -14,7 +14,6 @@ from config.dev.service import HOST
 USES = 200  # requests with one key in one measurement: below the limit of 300 a minute
 AT_A_TIME = 20  # keys that are used in turn before the next ones are
 
-
 # `{document}` is an id of one of the workspace's.
 LIST25, LIST100, DETAIL, ME = "list, limit 25", "list, limit 100", "detail", "me"
 ENDPOINTS = {

@@ -12,6 +12,7 @@ from bench.faults import crowds, database, processes
 from bench.faults.data import Data
 from bench.faults.node import Node
 from bench.faults.verdict import Answer, Promise
+from bench.loading import FAULTS as SCALE
 
 BEHIND_NGINX = "two instances behind nginx"
 BY_PROXY = "two instances behind nginx, PostgreSQL behind a proxy"
@@ -45,11 +46,11 @@ def _silent_with_downloads(node: Node) -> Iterator[None]:
         yield
 
 
-_DOWN = Answer((200, 503), 6.0, 1.0)
+_UNAVAILABLE = Answer((200, 503), 6.0, 1.0)
 _FROZEN = Answer((200, 503), 9.0, 1.0)  # nginx waits 8 s for a response
 _WAITING = Answer((200, 503), 6.0, 6.0)
-DATABASE = Promise(_DOWN, _DOWN)
-STORE = Promise(downloads=_DOWN)
+DOWN = Promise(_UNAVAILABLE, _UNAVAILABLE)
+STORE = Promise(downloads=_UNAVAILABLE)
 COUNTER = Promise(Answer(median=0.2), Answer(slowest=6.0, median=0.2))
 SLOWER = Promise(Answer(slowest=6.0))
 SLOW = Promise(ratio=3.0)
@@ -57,26 +58,19 @@ SLOW = Promise(ratio=3.0)
 FAULTS = [
     Fault("redis-killed", "Redis killed", lambda n: n.stack.redis.killed(), COUNTER),
     Fault("redis-silent", "Redis silent (SIGSTOP)", lambda n: n.stack.redis.silent(), COUNTER),
-    Fault("postgres-killed", "PostgreSQL killed", lambda n: n.stack.postgres.killed(), DATABASE),
+    Fault("postgres-killed", "PostgreSQL killed", lambda n: n.stack.postgres.killed(), DOWN),
     Fault(
         "postgres-restarted",
         "PostgreSQL, fast restart",
         lambda n: n.stack.postgres.restarted(),
-        DATABASE,
+        DOWN,
         seconds=5,
     ),
     Fault(
-        "postgres-silent",
-        "PostgreSQL silent (SIGSTOP)",
-        lambda n: n.stack.postgres.silent(),
-        DATABASE,
+        "postgres-silent", "PostgreSQL silent (SIGSTOP)", lambda n: n.stack.postgres.silent(), DOWN
     ),
     Fault(
-        "postgres-dropped",
-        "PostgreSQL's packets dropped",
-        database.dropped,
-        DATABASE,
-        setup=BY_PROXY,
+        "postgres-dropped", "PostgreSQL's packets dropped", database.dropped, DOWN, setup=BY_PROXY
     ),
     Fault("postgres-read-only", "PostgreSQL read-only", database.read_only, STORE),
     Fault(
@@ -91,7 +85,7 @@ FAULTS = [
         lambda n: database.locked(n, "audit_auditentry"),
         Promise(downloads=_WAITING),
     ),
-    Fault("no-connections", "no database connections left", database.no_connections, DATABASE),
+    Fault("no-connections", "no database connections left", database.no_connections, DOWN),
     Fault("store-killed", "object storage killed", lambda n: n.stack.s3.killed(), STORE),
     Fault("store-silent", "object storage silent (SIGSTOP)", lambda n: n.stack.s3.silent(), STORE),
     Fault(
@@ -122,14 +116,14 @@ FAULTS = [
         processes.restarted_in_turn,
         Promise(Answer(slowest=6.0), requests=10_000),
         seconds=110,
-        load=Data.many,
+        load=lambda data: data.mixed(SCALE.keys),
         rate=100,
     ),
     Fault(
         "application-down",
         "nginx without the application",
         lambda n: processes.killed(*n.instances),
-        DATABASE,
+        DOWN,
     ),
 ]
 

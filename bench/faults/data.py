@@ -8,13 +8,13 @@ from dataclasses import dataclass
 import httpx
 
 from bench.client import Request
+from bench.faults.verdict import ENDPOINTS, READS
 from bench.loading import FAULTS, Workspace, content, identifier, workspaces
 from bench.traffic import Disagreement, Target, body, wire
 from config.dev.service import HOST
 
 STEADY_KEYS = 8  # of each workspace, which the steady load uses
 LARGE_EVERY = 40  # turns; in one of them, Acme's large file is downloaded
-READS = ("me", "list", "detail")
 
 Tenant = dict[str, list[list[Request]]]  # endpoint → key → each document
 
@@ -36,13 +36,9 @@ class Data:
     acme: Tenant
     umbrella: Tenant
 
-    def mixed(self) -> Iterator[Request]:
-        """`/me`, list, detail, download in turn, of both workspaces."""
-        return _turns((self.acme, self.umbrella), (*READS, "download"), STEADY_KEYS)
-
-    def many(self) -> Iterator[Request]:
-        """The same with all keys."""
-        return _turns((self.acme, self.umbrella), (*READS, "download"), FAULTS.keys)
+    def mixed(self, keys: int = STEADY_KEYS) -> Iterator[Request]:
+        """`/me`, list, detail, download in turn, of both workspaces, with so many keys of each."""
+        return _turns((self.acme, self.umbrella), ENDPOINTS, keys)
 
     def reads(self, *tenants: Tenant) -> Iterator[Request]:
         """`/me`, list and detail in turn, with all keys."""

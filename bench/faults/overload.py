@@ -13,6 +13,7 @@ from bench import log
 from bench.client import Client, Outcome, counts
 from bench.faults.node import Node
 from bench.faults.verdict import QUICK, ratio
+from bench.loading import FAULTS
 from bench.servers import pin
 from bench.stack import MB, Stack
 
@@ -152,7 +153,7 @@ async def soak(node: Node, minutes: float) -> tuple[Samples, list[Outcome]]:
     """A mixed load for so long."""
     seconds, outcomes = 60 * minutes, list[Outcome]()
     client = Client(node.port)
-    requests = node.data.many()
+    requests = node.data.mixed(FAULTS.keys)
     load = asyncio.create_task(client.at_rate(requests, SOAK_RATE, outcomes.append, seconds))
     found = []
     for part in (WARM_UP, (1 - WARM_UP) / 2, (1 - WARM_UP) / 2):

@@ -74,7 +74,7 @@ def find(folder: Path, text: str) -> psutil.Process:
 def one(url: str) -> bool:
     """Whether the database answers."""
     try:
-        with psycopg.connect(url, connect_timeout=2) as connection:
+        with psycopg.connect(url, connect_timeout=30) as connection:
             return connection.execute("SELECT 1").fetchone() == (1,)
     except psycopg.OperationalError:
         return False
@@ -196,14 +196,22 @@ def test_embedded_service_that_did_not_start_is_left_to_the_next_process(folder:
     assert raised.value  # the error, which a process may report for a while, holds no lock
 
 
-def test_settings_import_starts_nothing(folder: Path) -> None:
+def test_settings_import_names_what_is_missing_and_starts_nothing(folder: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", MISSING],
         env={"PATH": os.environ["PATH"], "DATA_DIR": str(folder)},
         capture_output=True,
         text=True,
     )
-    assert done.stdout.startswith("SECRET_KEY DATABASE_URL"), done.stderr
+    assert set(done.stdout.split()) == {
+        "SECRET_KEY",
+        "DATABASE_URL",
+        "REDIS_URL",
+        "S3_ENDPOINT_URL",
+        "S3_BUCKET",
+        "S3_ACCESS_KEY_ID",
+        "S3_SECRET_ACCESS_KEY",
+    }, done.stderr
     assert not folder.exists()
 
 

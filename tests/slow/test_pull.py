@@ -152,20 +152,20 @@ DAMAGED: dict[str, tuple[Callable[[str], str], int]] = {
 }
 
 
-@pytest.mark.parametrize("damage", DAMAGED)
 def test_pull_lists_all_documents_if_its_state_is_damaged(
-    examples: Examples, agreements: list[Document], damage: str
+    examples: Examples, agreements: list[Document]
 ) -> None:
     examples.run("dtd", "pull", "here")
-    change, new = DAMAGED[damage]
     state = examples.folder / "here" / "SHA256SUMS"
-    state.write_text(change(state.read_text()))
-    requests = Requests(examples.server)
-    assert examples.run("dtd", "pull", "here") == f"{new} new files.\n"
-    assert requests() == ["events 200", "me 200", "documents 200", *["download 200"] * new]
-    assert copies(examples.folder / "here") == wanted(agreements)
-    assert examples.run("dtd", "pull", "here") == NOTHING_NEW
-    assert requests()[3 + new :] == ["events 200"]
+    for damage, (change, new) in DAMAGED.items():
+        state.write_text(change(state.read_text()))
+        requests = Requests(examples.server)
+        assert examples.run("dtd", "pull", "here") == f"{new} new files.\n", damage
+        listing = ["events 200", "me 200", "documents 200", *["download 200"] * new]
+        assert requests() == listing, damage
+        assert copies(examples.folder / "here") == wanted(agreements), damage
+        assert examples.run("dtd", "pull", "here") == NOTHING_NEW, damage
+        assert requests()[3 + new :] == ["events 200"], damage
 
 
 def test_pull_lists_all_documents_if_the_cursor_is_too_old(
@@ -444,14 +444,15 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize("wrong", WRONG)
 def test_pull_prints_s3_s_error_in_one_clear_line(
-    examples: Examples, agreements: list[Document], target: str, wrong: str
+    examples: Examples, agreements: list[Document], target: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    changed, line = WRONG[wrong]
-    examples.environment |= changed
-    printed = examples.run("dtd", "pull", target, status=1)
-    assert printed == f"dtd: {target.rstrip('/')}: {line}\n"
+    right = dict(examples.environment)
+    for wrong, (changed, line) in WRONG.items():
+        monkeypatch.setattr("boto3.DEFAULT_SESSION", None)  # a new process has none
+        examples.environment = right | changed
+        printed = examples.run("dtd", "pull", target, status=1)
+        assert printed == f"dtd: {target.rstrip('/')}: {line}\n", wrong
 
 
 def test_pull_prints_one_clear_line_if_a_bucket_is_the_target_without_boto3(
