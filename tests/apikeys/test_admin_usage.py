@@ -221,7 +221,7 @@ def test_pages_of_groups_have_each_request_once(acme: Tenant) -> None:
 
 # --- The queries ---
 
-ROWS = 5000
+ROWS = 2500
 OF_KEY, OF_WORKSPACE = ({f"refused_{of}", f"refused_{of}_status"} for of in ("key", "workspace"))
 # The indexes that a page may be read from; of few rows, either of two.
 READ_FROM = {
@@ -294,9 +294,9 @@ def test_reports_read_indexes(acme: Tenant) -> None:
             limited=number % 2,
             downloads=0,
         )
-        for number in range(300 * 60)
+        for number in range(300 * 20)
     )
-    refused(3000, key_id=lambda n: uid(n % 300, 2))
+    refused(1500, key_id=lambda n: uid(n % 300, 2))
     analyze("usage_keyusage", "usage_refusedrequest")
     sams = signed_in(staff.support())
     for sql in asked(sams, INDEX):

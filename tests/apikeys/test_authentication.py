@@ -90,9 +90,10 @@ def test_authentication_401_is_json_and_names_the_scheme(reference: Response) ->
     assert reference.headers["www-authenticate"] == "Bearer"
 
 
-@pytest.mark.parametrize("cause", CAUSES)
-def test_authentication_has_only_one_401(cause: str, umbrella: Tenant, reference: Response) -> None:
-    assert get("/api/v1/me", CAUSES[cause](umbrella)).same() == reference.same()
+def test_authentication_has_only_one_401(umbrella: Tenant, reference: Response) -> None:
+    for cause, sent in CAUSES.items():
+        assert get("/api/v1/me", sent(umbrella)).same() == reference.same(), cause
+    assert umbrella.get("/me").status == 200
 
 
 @pytest.mark.usefixtures("as_owner")
@@ -101,15 +102,15 @@ def test_authentication_of_deleted_workspace_is_401(umbrella: Tenant, reference:
     assert get("/api/v1/me", umbrella.bearer).same() == reference.same()
 
 
-@pytest.mark.parametrize("path", [*ENDPOINTS, "/api/v1/nothing", "/api/v1/documents/a/b"])
-def test_authentication_401_is_the_same_at_each_endpoint(path: str, reference: Response) -> None:
-    assert get(path).same() == reference.same()
-    assert get(path, method="POST").same() == reference.same()
+def test_authentication_401_is_the_same_at_each_endpoint(reference: Response) -> None:
+    for path in (*ENDPOINTS, "/api/v1/", "/api/v1/nothing", "/api/v1/documents/a/b"):
+        assert get(path).same() == reference.same(), path
+        assert get(path, method="POST").same() == reference.same(), path
 
 
-@pytest.mark.parametrize("scheme", ["Bearer", "bearer", "BEARER", "bEaReR", "Bearer  "])
-def test_authentication_reads_the_scheme_case_insensitively(acme: Tenant, scheme: str) -> None:
-    assert get("/api/v1/me", f"{scheme} {acme.raw}").status == 200
+def test_authentication_reads_the_scheme_case_insensitively(acme: Tenant) -> None:
+    for scheme in ("Bearer", "bearer", "BEARER", "bEaReR", "Bearer  "):
+        assert get("/api/v1/me", f"{scheme} {acme.raw}").status == 200, scheme
 
 
 def test_key_is_dtd_and_40_random_letters_or_digits() -> None:
@@ -122,13 +123,6 @@ def test_key_is_dtd_and_40_random_letters_or_digits() -> None:
 def test_key_is_stored_as_its_sha_256_and_its_first_characters(acme: Tenant) -> None:
     assert acme.key.digest == hashlib.sha256(acme.raw.encode()).hexdigest()
     assert acme.key.prefix == acme.raw[:12]
-
-
-def test_key_reaches_only_its_own_workspace(acme: Tenant, umbrella: Tenant) -> None:
-    factories.listed(acme.workspace, 1, title="Of Acme")
-    factories.listed(umbrella.workspace, 1, title="Of Umbrella")
-    titles = [[d["title"] for d in t.get("/documents").json()["data"]] for t in (acme, umbrella)]
-    assert titles == [["Of Acme"], ["Of Umbrella"]]
 
 
 @pytest.mark.parametrize("end", ENDS)
@@ -179,7 +173,7 @@ def test_key_raw_text_is_not_in_the_log_and_the_counter(server: Server, acme: Te
     assert acme.raw not in str([(name, stored.get(name)) for name in names])
 
 
-@pytest.mark.parametrize("cookie", ["sessionid=abc", "sessionid=abcdefgh12345678", "csrftoken=x"])
-def test_authentication_ignores_cookies(acme: Tenant, cookie: str) -> None:
-    assert get("/api/v1/me", cookie=cookie).same() == get("/api/v1/me").same()
-    assert acme.get("/me", cookie=cookie).same() == acme.get("/me").same()
+def test_authentication_ignores_cookies(acme: Tenant) -> None:
+    for cookie in ("sessionid=abc", "sessionid=abcdefgh12345678", "csrftoken=x"):
+        assert get("/api/v1/me", cookie=cookie).same() == get("/api/v1/me").same()
+        assert acme.get("/me", cookie=cookie).same() == acme.get("/me").same()

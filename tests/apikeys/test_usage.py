@@ -15,6 +15,7 @@ from apikeys.usage.buffers import ADDRESSES, COUNTS, count
 from apikeys.usage.models import KeyAddress, KeyUsage
 from apikeys.usage.report import Day, Usage
 from config.api.request import ActiveKey
+from tests.apikeys.test_rate_limit import spend
 from tests.support import factories
 from tests.support.client import get
 from tests.support.factories import Tenant, uid
@@ -51,6 +52,7 @@ def test_usage_counts_each_response_of_a_key_by_its_status(
     passed = 2
     while acme.get("/documents").status != 429:
         passed += 1
+        spend(acme)
     flusher.flush()
     assert usage(acme) == Usage(ok=passed, errors=3, limited=1)
 

@@ -22,6 +22,7 @@ from apikeys.usage.reasons import NO_DOCUMENT, explain
 from apikeys.usage.refusals import REFUSED
 from config.api.errors import DocumentNotFound
 from documents.models import Document
+from tests.apikeys.test_rate_limit import spend
 from tests.documents.test_queries import statements
 from tests.support import factories
 from tests.support.client import Response, get
@@ -228,7 +229,7 @@ def test_refused_workspace_or_key_over_its_limit_is_explained(
 ) -> None:
     tenant: Tenant = request.getfixturevalue(who)
     while (response := tenant.get("/me")).status == 200:
-        pass
+        spend(tenant)
     row = row_of(response, flusher)
     assert reason(row) == reason(row, for_support=False) == expected
     assert about(row) == of(tenant)

@@ -263,16 +263,15 @@ def test_audit_entries_of_a_request_are_the_workspace_s(acme: Tenant, umbrella: 
     assert "no end recorded" in html
 
 
-# --- Links
-
-
 # --- Filters
 
 
 def test_audit_list_offers_each_action(sam: Client) -> None:
-    for action in set(Action) - {Action.DOWNLOAD_ENDED}:
-        [entry] = happened(action=action)
-        assert seen(sam, f"?action__exact={action}") == [entry.id]
+    offered = {value for value, _ in shown(sam).form.fields["action__exact"].choices}
+    assert offered - {""} == set(Action) - {Action.DOWNLOAD_ENDED}
+    made = {action: happened(action=action)[0].id for action in (Action.LOGIN, Action.KEY_REVOKED)}
+    for action, id in made.items():
+        assert seen(sam, f"?action__exact={action}") == [id]
 
 
 def test_audit_list_has_an_entry_that_two_searches_find_once(sam: Client) -> None:
@@ -280,21 +279,19 @@ def test_audit_list_has_an_entry_that_two_searches_find_once(sam: Client) -> Non
     assert seen(sam, "?q=ada@acme.example") == [entry.id]
 
 
-@pytest.mark.parametrize(
-    "pasted", ["{raw}", "Bearer {raw}", "Authorization: Bearer {raw}", "{prefix}…"]
-)
 @pytest.mark.parametrize("url", [HISTORY, EXPORT])
 def test_audit_search_cuts_a_pasted_raw_key_in_the_address(
-    acme: Tenant, sam: Client, caplog: pytest.LogCaptureFixture, url: str, pasted: str
+    acme: Tenant, sam: Client, caplog: pytest.LogCaptureFixture, url: str
 ) -> None:
-    text = pasted.format(raw=acme.raw, prefix=acme.key.prefix)
-    response = sam.get(f"{url}?action__exact=key.created&q={quote(text)}")
-    assert response.status_code == 302
-    assert response["Location"] == f"{url}?action__exact=key.created&q={acme.key.prefix}"
+    cut = f"{url}?action__exact=key.created&q={acme.key.prefix}"
+    for pasted in (acme.raw, acme.bearer, f"Authorization: {acme.bearer}", f"{acme.key.prefix}…"):
+        response = sam.get(f"{url}?action__exact=key.created&q={quote(pasted)}")
+        assert response.status_code == 302
+        assert response["Location"] == cut
     assert acme.raw not in caplog.text
     if url == HISTORY:
         [entry] = AuditEntry.objects.all()
-        assert seen(sam, response["Location"].removeprefix(HISTORY)) == [entry.id]
+        assert seen(sam, cut.removeprefix(HISTORY)) == [entry.id]
 
 
 def test_audit_search_reports_too_few_characters_of_a_key(sam: Client) -> None:
@@ -327,10 +324,11 @@ MALFORMED = [
 ]
 
 
-@pytest.mark.parametrize(("query", "field"), MALFORMED)
-def test_audit_list_names_bad_filters(acme: Tenant, sam: Client, query: str, field: str) -> None:
-    assert list(errors(sam, f"?{query}")) == [field]
-    assert list(errors(signed_in(acme.admin), f"?{query}")) == [field]
+def test_audit_list_names_bad_filters(acme: Tenant, sam: Client, ada: Client) -> None:
+    for query, field in MALFORMED:
+        assert list(errors(sam, f"?{query}")) == [field], query
+    for query, field in MALFORMED[:3]:  # ids, which an admin may see or not
+        assert list(errors(ada, f"?{query}")) == [field], query
 
 
 def test_audit_list_offers_an_admin_only_actions_of_workspaces(acme: Tenant, sam: Client) -> None:
@@ -342,19 +340,16 @@ def test_audit_list_offers_an_admin_only_actions_of_workspaces(acme: Tenant, sam
     assert others <= {value for value, _ in shown(sam).form.fields["action__exact"].choices}
 
 
-@pytest.mark.parametrize(
-    ("query", "count"),
-    [
+def test_audit_list_is_filtered_by_times_in_utc(sam: Client) -> None:
+    happened(6)  # at 12:00, 11:59 and so on
+    for query, count in (
         ("since=2026-03-01 11:58", 3),
         ("since=2026-03-01T11:58:00Z&until=2026-03-01 11:59 UTC", 2),
         ("since=2026-03-01 11&until=2026-03-01 11", 5),
         ("until=2026-03-01 11:55", 1),
         ("within=7d", 0),
-    ],
-)
-def test_audit_list_is_filtered_by_times_in_utc(sam: Client, query: str, count: int) -> None:
-    happened(6)  # at 12:00, 11:59 and so on
-    assert len(seen(sam, f"?{query}")) == count
+    ):
+        assert len(seen(sam, f"?{query}")) == count, query
     assert 'id="id_since_helptext">UTC<' in body(sam.get(HISTORY))
 
 
@@ -463,16 +458,13 @@ def test_audit_count_that_takes_too_long_is_given_up_and_counts_for_no_failure(
         assert cursor.fetchone() == ("0",)
 
 
-@pytest.mark.parametrize(
-    "query",
-    [
+def test_audit_chart_of_any_time_is_no_error(acme: Tenant, sam: Client) -> None:
+    happened(3, created_at=lambda n: at(("0001-01-01", "2026-03-01", "9999-12-31")[n]))
+    for query in (
         *("since=0001-01-01", "until=0001-01-01", "until=9999-12-31", "q=0001-01-01"),
         "since=0001-01-01&until=9999-12-31",
-    ],
-)
-def test_audit_chart_of_any_time_is_no_error(acme: Tenant, sam: Client, query: str) -> None:
-    happened(3, created_at=lambda n: at(("0001-01-01", "2026-03-01", "9999-12-31")[n]))
-    assert sam.get(f"{HISTORY}?{query}").status_code == 200
+    ):
+        assert sam.get(f"{HISTORY}?{query}").status_code == 200, query
 
 
 # --- Pages

@@ -79,26 +79,24 @@ def test_audit_record_knows_the_facts_of_each_action() -> None:
     assert set(FACTS) == set(Action) - WITHOUT_FACTS
 
 
-@pytest.mark.parametrize("action", FACTS)
-def test_audit_record_without_a_fact_is_an_error_not_a_gap(db: None, action: Action) -> None:
-    facts = FACTS[action].split()
-    given = {name.strip("()"): GIVEN[name.strip("()")][0] for name in facts}
-    record(action, **given)
-    [entry] = entries()
-    stored = {column: value for name in given for column, value in GIVEN[name][1].items()}
-    ignored = ("id", "created_at", "action")
-    found = model_to_dict(entry, exclude=ignored)
-    assert {name: value for name, value in found.items() if value not in ("", None)} == stored
-    for name in facts:
-        without = {other: value for other, value in given.items() if other != name.strip("()")}
-        if name.startswith("("):
-            record(action, **without)
-        else:
-            with pytest.raises(TypeError, match=f"needs: {name}"):
+def test_audit_record_without_a_fact_is_an_error_not_a_gap(db: None) -> None:
+    for action, words in FACTS.items():
+        facts = words.split()
+        given = {name.strip("()"): GIVEN[name.strip("()")][0] for name in facts}
+        record(action, **given)
+        stored = {column: value for name in given for column, value in GIVEN[name][1].items()}
+        found = model_to_dict(entries()[-1], exclude=("id", "created_at", "action"))
+        assert {name: value for name, value in found.items() if value not in ("", None)} == stored
+        for name in facts:
+            without = {other: value for other, value in given.items() if other != name.strip("()")}
+            if name.startswith("("):
                 record(action, **without)
-    for name in GIVEN.keys() - given.keys():
-        with pytest.raises(TypeError, match=f"does not have: {name}"):
-            record(action, **given, **{name: GIVEN[name][0]})
+            else:
+                with pytest.raises(TypeError, match=f"needs: {name}"):
+                    record(action, **without)
+        for name in GIVEN.keys() - given.keys():
+            with pytest.raises(TypeError, match=f"does not have: {name}"):
+                record(action, **given, **{name: GIVEN[name][0]})
 
 
 def test_audit_log_has_no_reading(acme: Tenant) -> None:

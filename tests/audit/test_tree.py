@@ -141,23 +141,23 @@ def test_keys_are_read_as_they_are_written() -> None:
     assert open_note(note, [peter]) == text
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "name",
-        "name+00000000+AAAA",
-        "+c74f20a3+ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10TW",
-        "PeterNeumann+c74f20a4+ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10TW",
-        "PeterNeumann+c74f20a3+ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10T",
-        "PeterNeumann+c74f20a3+ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10Ü=",
-    ],
-)
-def test_a_malformed_key_is_refused(text: str) -> None:
-    with pytest.raises(NoteError):
-        PublicKey.parse(text)
-    with pytest.raises(NoteError):
-        PrivateKey.parse(f"PRIVATE+KEY+{text}")
+MALFORMED = [
+    "",
+    "name",
+    "name+00000000+AAAA",
+    "+c74f20a3+ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10TW",
+    "PeterNeumann+c74f20a4+ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10TW",
+    "PeterNeumann+c74f20a3+ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10T",
+    "PeterNeumann+c74f20a3+ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10Ü=",
+]
+
+
+def test_a_malformed_key_is_refused() -> None:
+    for text in MALFORMED:
+        with pytest.raises(NoteError):
+            PublicKey.parse(text)
+        with pytest.raises(NoteError):
+            PrivateKey.parse(f"PRIVATE+KEY+{text}")
 
 
 @given(st.data())

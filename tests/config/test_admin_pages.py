@@ -77,16 +77,19 @@ def test_page_after_signing_out_says_so(sam: Client) -> None:
 
 
 @pytest.mark.parametrize("path", [KEYS, WORKSPACES, ACCOUNTS])
-@pytest.mark.parametrize(
-    "query",
-    ["foo=bar", "password__startswith=a", "_to_field=password", "username__regex=(", "id=x"],
-)
 def test_changelist_with_an_unknown_filter_shows_all_and_says_so(
-    acme: Tenant, desk: Client, path: str, query: str
+    acme: Tenant, desk: Client, path: str
 ) -> None:
     client = signed_in(acme.admin) if path == KEYS else desk
-    first = client.get(f"{path}?{query}")
-    assert (first.status_code, first["Location"]) == (302, f"{path}?e=1")
+    for query in (
+        "foo=bar",
+        "password__startswith=a",
+        "_to_field=password",
+        "username__regex=(",
+        "id=x",
+    ):
+        first = client.get(f"{path}?{query}")
+        assert (first.status_code, first["Location"]) == (302, f"{path}?e=1"), query
     assert client.get(f"{path}?e=1&{query}")["Location"] == f"{path}?e=1"  # in no circle
     client.cookies.pop("messages")
     client.get(f"{path}?{query}")
@@ -177,8 +180,7 @@ def test_favicon_is_the_product_s(client: Client) -> None:
     assert re.fullmatch(r"/static/config/favicon\.[0-9a-f]{12}\.svg", response["Location"])
 
 
-@pytest.mark.parametrize("query", ["plan__exact=%00", "q=%00", "suspended__exact=%00", "p=%00"])
 @pytest.mark.parametrize("path", [WORKSPACES, HISTORY, DOCUMENTS])
-def test_lists_survive_nul_bytes(desk: Client, path: str, query: str) -> None:
-    response = desk.get(f"{path}?{query}", follow=True)
-    assert response.status_code == 200
+def test_lists_survive_nul_bytes(desk: Client, path: str) -> None:
+    for query in ("plan__exact=%00", "q=%00", "suspended__exact=%00", "p=%00"):
+        assert desk.get(f"{path}?{query}", follow=True).status_code == 200, query

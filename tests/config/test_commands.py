@@ -99,11 +99,8 @@ def test_create_workspace_records_that_a_known_user_may_sign_in_to_the_admin(db:
     ("changed", "text"),
     [
         ({"name": ""}, "NAME: This field is required."),
-        ({"name": "n" * 201}, "NAME: Ensure this value has at most 200 characters"),
-        ({"name": "a\0b"}, "NAME: Null characters are not allowed."),
         ({"plan": "GOLD"}, "invalid choice: 'GOLD' (choose from "),
         ({"admin": "nobody"}, "--admin: Enter a valid email address."),
-        ({"admin": "ceo@bıg.example"}, "--admin: Use only ASCII letters"),
         (
             {"admin": "a@" + ("b" * 60 + ".") * 3 + "example"},
             "--admin: Ensure this value has at most 150 characters",
@@ -113,6 +110,7 @@ def test_create_workspace_records_that_a_known_user_may_sign_in_to_the_admin(db:
 def test_create_workspace_names_what_it_cannot_use(
     db: None, changed: dict[str, str], text: str
 ) -> None:
+    """The forms of the console, which it uses, have tests of more texts."""
     with pytest.raises(CommandError) as raised:
         create_workspace(**{"name": "A"} | changed)
     assert text in str(raised.value)

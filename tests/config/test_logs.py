@@ -142,12 +142,11 @@ def test_log_has_the_reason_of_a_401(
     assert fields["workspace_id"] is None
 
 
-@pytest.mark.parametrize("text", ["dtd_hunter2", "dtd_" + "x" * 39, "dtd_" + "x" * 39 + "!"])
-def test_log_has_nothing_of_what_is_no_key(
-    db: None, caplog: pytest.LogCaptureFixture, text: str
-) -> None:
-    get("/api/v1/me", f"Bearer {text}")
-    assert access_fields(caplog)["key_prefix"] is None
+def test_log_has_nothing_of_what_is_no_key(db: None, caplog: pytest.LogCaptureFixture) -> None:
+    for text in ("dtd_hunter2", "dtd_" + "x" * 39, "dtd_" + "x" * 39 + "!"):
+        caplog.clear()
+        get("/api/v1/me", f"Bearer {text}")
+        assert access_fields(caplog)["key_prefix"] is None
 
 
 def access_fields(caplog: pytest.LogCaptureFixture) -> dict[str, Any]:
@@ -187,33 +186,23 @@ def test_log_has_the_cause_of_a_503(json_server: Server, acme: Tenant) -> None:
         json_server.restore()
 
 
-@pytest.mark.parametrize("name", ["_granian", "granian.access"])
-def test_log_of_granian_has_the_same_form(name: str) -> None:
+def test_log_of_granian_has_the_same_form() -> None:
+    names = ["_granian", "granian.access"]
     program = (
         "from django.conf import settings\n"
         "from granian.log import LogLevels, configure_logging\n"
         "import logging\n"
         "configure_logging(LogLevels.info, settings.LOGGING)\n"
-        f"logging.getLogger({name!r}).info('a line')\n"
+        f"for name in {names}: logging.getLogger(name).info('a line')\n"
     )
     environment = {**os.environ, "LOG_FORMAT": "json"}
     done = subprocess.run(
         [sys.executable, "-c", program], cwd=ROOT, env=environment, capture_output=True, text=True
     )
-    [line] = (done.stdout + done.stderr).splitlines()
-    assert json.loads(line)["logger"] == name
-    assert json.loads(line)["message"] == "a line"
-
-
-def test_log_format_must_be_one_of_two() -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", "import config.settings"],
-        cwd=ROOT,
-        env={**os.environ, "LOG_FORMAT": "xml"},
-        capture_output=True,
-        text=True,
-    )
-    assert "LOG_FORMAT must be one of text, json." in done.stderr
+    found = [json.loads(line) for line in (done.stdout + done.stderr).splitlines()]
+    assert sorted((each["logger"], each["message"]) for each in found) == [
+        (name, "a line") for name in names
+    ]
 
 
 @pytest.mark.parametrize(

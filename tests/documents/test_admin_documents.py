@@ -97,24 +97,24 @@ def test_documents_admin_shows_recipients_with_the_permission_for_them_only(
     assert "bob@example.com" not in html
 
 
-@pytest.mark.parametrize(
-    "pasted",
-    [
-        "“{id}”,",
-        "https://api.example.com/api/v1/documents/{id}/download?type=signed",
-        "GET /api/v1/documents/{upper} is a 404",
-        "{hex}",
-        "{short}",
-        "{short}…",
-    ],
-)
+PASTED = [
+    "“{id}”,",
+    "https://api.example.com/api/v1/documents/{id}/download?type=signed",
+    "GET /api/v1/documents/{upper} is a 404",
+    "{hex}",
+    "{short}",
+    "{short}…",
+]
+
+
 def test_documents_admin_finds_the_id_in_what_is_pasted(
-    lease: Document, umbrella: Tenant, sam: Client, pasted: str
+    lease: Document, umbrella: Tenant, sam: Client
 ) -> None:
     factories.listed(umbrella.workspace, 3)
     id = str(lease.id)
-    text = pasted.format(id=id, upper=id.upper(), hex=lease.id.hex, short=id[:8])
-    assert shown(sam, f"?q={quote(text)}", DOCUMENTS).result_list == [lease]
+    for pasted in PASTED:
+        text = pasted.format(id=id, upper=id.upper(), hex=lease.id.hex, short=id[:8])
+        assert shown(sam, f"?q={quote(text)}", DOCUMENTS).result_list == [lease], pasted
 
 
 def test_documents_admin_lists_the_documents_of_a_workspace(
@@ -388,24 +388,15 @@ def test_documents_admin_is_closed_to_members(acme: Tenant, lease: Document) -> 
         assert b"Lease" not in response.content
 
 
-@pytest.mark.parametrize(
-    "query",
-    [
-        "q=x",
-        "q=%00",
-        "q=1",
-        "after=1.1",
-        f"after=1.{'a' * 5000}",
-        f"before={uid(1)}",
-        "status=PAID",
-        "created_from=2026-02-30",
-        "recipient=%00",
-    ],
-)
-def test_documents_admin_names_a_parameter_that_is_not_valid(
-    lease: Document, sam: Client, query: str
-) -> None:
-    assert errors(sam, f"?{query}", DOCUMENTS)
+NOT_VALID = [
+    *("q=x", "q=%00", "q=1", "after=1.1", f"after=1.{'a' * 5000}", f"before={uid(1)}"),
+    *("status=PAID", "created_from=2026-02-30", "recipient=%00"),
+]
+
+
+def test_documents_admin_names_a_parameter_that_is_not_valid(lease: Document, sam: Client) -> None:
+    for query in NOT_VALID:
+        assert errors(sam, f"?{query}", DOCUMENTS), query
 
 
 def test_document_pages_have_each_document_once(acme: Tenant, sam: Client) -> None:
@@ -449,6 +440,6 @@ def test_workspace_autocomplete_offers_the_first_few(sam: Client) -> None:
     assert [label[:4] for label in found] == [f"W{number:03}" for number in range(20)]
 
 
-@pytest.mark.parametrize("query", ["", "?term=%00"])
-def test_workspace_autocomplete_responds_to_any_term(acme: Tenant, sam: Client, query: str) -> None:
-    assert sam.get(LOOKUP + query).json()["suggestions"]
+def test_workspace_autocomplete_responds_to_any_term(acme: Tenant, sam: Client) -> None:
+    for query in ("", "?term=%00"):
+        assert sam.get(LOOKUP + query).json()["suggestions"]

@@ -162,7 +162,9 @@ def test_check_files_finds_the_document_of_a_replaced_file_in_the_audit_log(acme
     ]
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize(
+    "number", [signal.SIGTERM, pytest.param(signal.SIGKILL, marks=pytest.mark.slow)]
+)
 @pytest.mark.django_db(transaction=True)
 def test_check_files_that_is_ended_goes_on_where_it_was(
     store: Proxy, number: signal.Signals
@@ -211,11 +213,9 @@ def breaks_off_in_a_body() -> Callable[[bytes], bytes]:
 @pytest.mark.parametrize(
     ("alter", "environment", "left"),
     [
-        (lambda: failing_after(0), {}, 3),
         (lambda: failing_after(2), {}, 1),
         (breaks_off_in_a_body, {}, 2),
         (None, {"S3_SECRET_ACCESS_KEY": "wrong"}, 3),
-        (None, {"S3_BUCKET": "no-such-bucket"}, 3),
     ],
 )
 @pytest.mark.django_db(transaction=True)

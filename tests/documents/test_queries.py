@@ -10,7 +10,7 @@ import pytest
 from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 
-from tests.apikeys.test_rate_limit import with_window
+from tests.apikeys.test_rate_limit import spend, with_window
 from tests.support import factories
 from tests.support.client import get
 from tests.support.factories import Tenant, at
@@ -108,11 +108,6 @@ def test_queries_of_malformed_ids_and_refused_lists_read_no_document(acme: Tenan
     assert shapes(acme, "/documents/x/download?type=x", status=400) == [KEY]
 
 
-def spend(tenant: Tenant) -> None:
-    while int(tenant.get("/nothing").headers["x-ratelimit-remaining"]):
-        pass
-
-
 REFUSED: dict[int, Callable[[Tenant], object]] = {
     402: lambda tenant: Workspace.objects.update(plan="FREE"),
     403: lambda tenant: Workspace.objects.update(suspended=True),
@@ -193,24 +188,20 @@ def nodes(node: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 @pytest.mark.usefixtures("as_owner")  # ANALYZE
-@pytest.mark.parametrize(
-    ("filters", "index"), [("", "document_newest"), ("&status=DRAFT", "document_status_newest")]
-)
-def test_queries_of_a_page_read_its_index_in_its_order(
-    full: Tenant, filters: str, index: str
-) -> None:
-    first = f"/documents?limit=25{filters}"
-    cursor = full.get(f"/documents?limit=100{filters}").json()["nextCursor"]
-    for _ in range(5):
-        further = f"/documents?limit=100{filters}&cursor={quote(cursor)}"
-        cursor = full.get(further).json()["nextCursor"]
-    for path in (first, f"{first}&cursor={quote(cursor)}"):
-        _, sql, _ = statements(full, path)
-        scans = list(nodes(plan(sql, "bitmapscan", "sort")))
-        assert [node["Node Type"] for node in scans] == ["Limit", "Index Scan"]
-        scan = scans[1]
-        assert scan["Index Name"] == index
-        assert "workspace_id" in scan["Index Cond"]
-        assert ("status" in scan["Index Cond"]) == bool(filters)
-        assert ("ROW(created_at, id) < ROW(" in scan["Index Cond"]) == ("cursor" in path)
-        assert "Filter" not in scan
+def test_queries_of_a_page_read_its_index_in_its_order(full: Tenant) -> None:
+    for filters, index in (("", "document_newest"), ("&status=DRAFT", "document_status_newest")):
+        first = f"/documents?limit=25{filters}"
+        cursor = full.get(f"/documents?limit=100{filters}").json()["nextCursor"]
+        for _ in range(5):
+            further = f"/documents?limit=100{filters}&cursor={quote(cursor)}"
+            cursor = full.get(further).json()["nextCursor"]
+        for path in (first, f"{first}&cursor={quote(cursor)}"):
+            _, sql, _ = statements(full, path)
+            scans = list(nodes(plan(sql, "bitmapscan", "sort")))
+            assert [node["Node Type"] for node in scans] == ["Limit", "Index Scan"]
+            scan = scans[1]
+            assert scan["Index Name"] == index
+            assert "workspace_id" in scan["Index Cond"]
+            assert ("status" in scan["Index Cond"]) == bool(filters)
+            assert ("ROW(created_at, id) < ROW(" in scan["Index Cond"]) == ("cursor" in path)
+            assert "Filter" not in scan

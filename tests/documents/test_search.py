@@ -165,18 +165,18 @@ def test_search_finds_what_a_model_finds_in_its_order(
     monkeypatch.setattr(queries, "RARE", min(300, budget))
     monkeypatch.setattr(queries, "SPELLINGS", spellings)
     dice = random.Random(budget)  # noqa: S311 - no secret
-    populate(acme, 60 if budget == 1 else 150, dice)
+    populate(acme, 60 if budget == 1 else 120, dice)
     populate(umbrella, 20, dice)
     documents = list(
         Document.objects.filter(workspace=acme.workspace).prefetch_related("recipients")
     )
     found = 0
-    for _ in range(20 if budget == 1 else 50):
+    for _ in range(10 if budget == 1 else 20):
         query = asked(dice)
         ids = walk(acme, query)
         assert ids == expected(documents, query), query
         found += len(ids)
-    assert found > 100
+    assert found > 50
 
 
 @pytest.mark.parametrize("sort", SORTS)
@@ -223,9 +223,9 @@ WORDS = "1 to 8 words of letters or digits, of at most 254 characters"
 CURSOR = "the nextCursor of the previous page, with the same parameters"
 
 
-@pytest.mark.parametrize(
-    ("query", "problem"),
-    [
+def test_search_refuses_what_it_does_not_know(acme: Tenant) -> None:
+    factories.listed(acme.workspace, 1)
+    for query, problem in (
         ("complteedFrom=1", f"'complteedFrom' is unknown: it takes one of {', '.join(NAMES)}"),
         ("status=PAID", f"'status' is not valid: it takes {STATUS}"),
         ("status=", f"'status' is empty: it takes {STATUS}"),
@@ -245,13 +245,10 @@ CURSOR = "the nextCursor of the previous page, with the same parameters"
         (f"title={'+'.join('abcdefghi')}", f"'title' is not valid: it takes {WORDS}"),
         ("limit=0", "'limit' is not valid: it takes a whole number from 1 to 100"),
         ("cursor=x", f"'cursor' is not valid: it takes {CURSOR}"),
-    ],
-)
-def test_search_refuses_what_it_does_not_know(acme: Tenant, query: str, problem: str) -> None:
-    factories.listed(acme.workspace, 1)
-    response = acme.get(f"/search?{query}")
-    assert response.status == 400
-    assert response.json() == {"error": f"The query parameter {problem}."}
+    ):
+        response = acme.get(f"/search?{query}")
+        assert response.status == 400, query
+        assert response.json() == {"error": f"The query parameter {problem}."}
 
 
 def test_search_cursor_belongs_to_its_workspace_and_parameters(

@@ -134,17 +134,16 @@ def test_order_is_for_one_endpoint_and_not_among_several(acme: Tenant) -> None:
     assert [each.endpoint_id for each in claim()] == [claims[0].endpoint_id]
 
 
-@pytest.mark.parametrize("plan", [*Plan.values, "RETIRED"])
-@pytest.mark.parametrize("suspended", [False, True])
-def test_deliveries_wait_while_the_workspace_may_not_use_the_api(
-    acme: Tenant, plan: str, suspended: bool
-) -> None:
+def test_deliveries_wait_while_the_workspace_may_not_use_the_api(acme: Tenant) -> None:
     waiting(acme)
-    Workspace.objects.update(plan=plan, suspended=suspended)
-    assert bool(claim()) == (access_warning(Workspace.objects.get()) == "")
-    Workspace.objects.update(plan=Plan.PRO, suspended=False)
-    due = Delivery.objects.filter(claimed_until=None).exists()
-    assert bool(claim()) == due
+    for plan in (*Plan.values, "RETIRED"):
+        for suspended in (False, True):
+            Workspace.objects.update(plan=plan, suspended=suspended)
+            claims = claim()
+            assert bool(claims) == (access_warning(Workspace.objects.get()) == "")
+            Workspace.objects.update(plan=Plan.PRO, suspended=False)
+            assert bool(claim()) != bool(claims)
+            Delivery.objects.update(claimed_until=None, claim=None)
 
 
 @pytest.mark.parametrize("change", [{"enabled": False}, {"deleted_at": timezone.now()}])
@@ -386,14 +385,14 @@ def test_claim_reads_along_the_indexes_however_many_wait(
         execute("ANALYZE webhooks_delivery")
     for _ in range(20):
         endpoint(acme, URL)
-    backlog(4000)
+    backlog(1000)
     if analysed == "pending":
         execute("ANALYZE webhooks_delivery")
     first, *_, last = Endpoint.objects.order_by("pk")
     Delivery.objects.exclude(endpoint__in=(first, last)).update(
         state=DELIVERED, next_attempt_at=None
     )
-    Delivery.objects.filter(endpoint=first, sequence__lt=3900).update(
+    Delivery.objects.filter(endpoint=first, sequence__lt=975).update(
         next_attempt_at=timezone.now() + timedelta(days=1)
     )
     endpoint(umbrella, URL)
@@ -409,9 +408,9 @@ def test_claim_reads_along_the_indexes_however_many_wait(
     scans = list(scans_of("webhooks_delivery", plan["Plan"]))
     assert "Seq Scan" not in {scan["Node Type"] for scan in scans}
     pages = [scan["Shared Hit Blocks"] + scan["Shared Read Blocks"] for scan in scans]
-    # About 32,000 if an old snapshot keeps dead entries from being marked; a plan that reads all
-    # deliveries for each endpoint is over 140,000.
-    assert max(pages) < 60_000
+    # Of four times as many deliveries, about 32,000 if an old snapshot keeps dead entries from
+    # being marked; a plan that reads all deliveries for each endpoint is over 140,000.
+    assert max(pages) < 15_000
 
 
 def scans_of(table: str, node: dict[str, Any]) -> Iterator[dict[str, Any]]:

@@ -1,12 +1,13 @@
 """The variables: each has a text, and every list of them is the settings' own."""
 
-import os
 import re
-import subprocess
-import sys
+import runpy
+from collections.abc import Callable
 from io import StringIO
+from typing import Any
 
 import pytest
+from django.core.exceptions import ImproperlyConfigured
 from django.core.management import call_command
 
 from config import env
@@ -38,45 +39,57 @@ def test_variable_that_is_read_again_keeps_its_row() -> None:
     assert env.table() == table
 
 
-@pytest.mark.parametrize(
-    ("variables", "expected"),
-    [
+@pytest.fixture
+def settings_with(monkeypatch: pytest.MonkeyPatch) -> Callable[..., dict[str, Any]]:
+    """The settings, read anew with some variables."""
+
+    def read(**variables: str) -> dict[str, Any]:
+        with monkeypatch.context() as patch:
+            for name, value in variables.items():
+                patch.setenv(name, value)
+            return runpy.run_path(str(ROOT / "config" / "settings.py"))
+
+    return read
+
+
+def test_variable_of_the_links_is_the_first_allowed_host_by_default(
+    settings_with: Callable[..., dict[str, Any]],
+) -> None:
+    for variables, expected in (
         ({"HTTPS_ONLY": "yes", "ALLOWED_HOSTS": ".example.com,x.example"}, "https://example.com"),
         ({"HTTPS_ONLY": "yes", "BASE_URL": "https://a.example:8443/"}, "https://a.example:8443"),
         ({"HTTPS_ONLY": "no"}, ""),
-    ],
-)
-def test_variable_of_the_links_is_the_first_allowed_host_by_default(
-    variables: dict[str, str], expected: str
+    ):
+        assert settings_with(**variables)["BASE_URL"] == expected
+
+
+# Variable → what it must be, and values with which the program stops.
+NOT_VALID = {
+    "BASE_URL": (
+        "be https://HOST, without a path",
+        ["api.example.com", "https://", "https://x/y", "ftp://x", "https://ü"],
+    ),
+    "SECURITY_CONTACT": (
+        "be mailto:ADDRESS or https://…",
+        ["security@acme.example", "mailto:a@b\nContact: x", "http://a"],
+    ),
+    "LOG_FORMAT": ("be one of text, json", ["xml"]),
+    "EMAIL_URL": (
+        "be smtp://USER:PASSWORD@HOST:PORT, or begin with smtp+tls:// or smtps://",
+        ["mail.example", "http://x", "smtp://", "smtp://x:port", "smtp:x"],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", NOT_VALID)
+def test_variable_that_is_not_valid_stops_the_program(
+    settings_with: Callable[..., dict[str, Any]], name: str
 ) -> None:
-    program = [sys.executable, "-c", "from config import settings; print(settings.BASE_URL)"]
-    environment = {**os.environ, **variables}
-    done = subprocess.run(program, cwd=ROOT, env=environment, capture_output=True, text=True)
-    assert done.stdout == f"{expected}\n", done.stderr
-
-
-LINKS = "BASE_URL must be https://HOST, without a path."
-CONTACT = "SECURITY_CONTACT must be mailto:ADDRESS or https://…."
-
-
-@pytest.mark.parametrize(
-    ("name", "value", "expected"),
-    [
-        ("BASE_URL", "api.example.com", LINKS),
-        ("BASE_URL", "https://", LINKS),
-        ("BASE_URL", "https://x/y", LINKS),
-        ("BASE_URL", "ftp://x", LINKS),
-        ("BASE_URL", "https://ü", LINKS),
-        ("SECURITY_CONTACT", "security@acme.example", CONTACT),
-        ("SECURITY_CONTACT", "mailto:a@b\nContact: x", CONTACT),
-        ("SECURITY_CONTACT", "http://a", CONTACT),
-    ],
-)
-def test_variable_that_is_not_valid_stops_the_program(name: str, value: str, expected: str) -> None:
-    program = [sys.executable, "-c", "from config import settings"]
-    environment = {**os.environ, name: value}
-    done = subprocess.run(program, cwd=ROOT, env=environment, capture_output=True, text=True)
-    assert f"ImproperlyConfigured: {expected}" in done.stderr
+    must, values = NOT_VALID[name]
+    for value in values:
+        with pytest.raises(ImproperlyConfigured) as refused:
+            settings_with(**{name: value})
+        assert str(refused.value) == f"{name} must {must}."
 
 
 def test_env_example_has_every_variable_and_no_other() -> None:

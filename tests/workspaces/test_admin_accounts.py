@@ -113,18 +113,15 @@ def test_link_of_a_new_account_is_valid_for_seven_days_and_as_nothing_else(
     assert "This link is not valid" in body(Client().get(link, follow=True))
 
 
-@pytest.mark.parametrize(
-    ("changed", "text"),
-    [
-        ({"email": "nobody"}, "Enter a valid email address."),
-        ({"email": f"{'e' * 140}@support.example"}, "at most 150 characters"),
-        ({"email": "eve@ſupport.example"}, "Use only ASCII letters"),
-        ({"email": "eve@b\0.example"}, "Null characters are not allowed."),
-        ({"email": "OLGA@operators.example"}, "There is an account with this e-mail address"),
-    ],
-)
-def test_account_form_names_its_errors(desk: Client, changed: dict[str, str], text: str) -> None:
-    assert text in body(desk.post(ADD, {**NEW, **changed}))
+def test_account_form_names_its_errors(desk: Client) -> None:
+    for email, text in (
+        ("nobody", "Enter a valid email address."),
+        (f"{'e' * 140}@support.example", "at most 150 characters"),
+        ("eve@ſupport.example", "Use only ASCII letters"),
+        ("eve@b\0.example", "Null characters are not allowed."),
+        ("OLGA@operators.example", "There is an account with this e-mail address"),
+    ):
+        assert text in body(desk.post(ADD, {**NEW, "email": email})), email
     assert User.objects.count() == 1
 
 

@@ -22,7 +22,7 @@ from tests.support.proxy import Proxy
 from tests.support.server import eventually
 from tests.support.staff import give_password
 from workspaces.accounts.logins import account
-from workspaces.accounts.throttle import ACCOUNT, ADDRESS, BROWSER
+from workspaces.accounts.throttle import ACCOUNT, ADDRESS, BROWSER, Attempt, Limit
 from workspaces.models import Session
 
 pytestmark = pytest.mark.usefixtures("still_windows")
@@ -126,15 +126,20 @@ def test_login_counts_only_failures(ada: User) -> None:
 @pytest.mark.parametrize(
     ("addresses", "other"),
     [
-        ([f"2001:db8:1:2::{number:x}" for number in range(1, 100)], "2001:db8:1:3::1"),
-        (["::ffff:192.0.2.1", "192.0.2.1"] * 50, "::ffff:192.0.2.2"),
+        ([f"2001:db8:1:2::{number:x}" for number in range(4)], "2001:db8:1:3::1"),
+        (["::ffff:192.0.2.1", "192.0.2.1"] * 2, "::ffff:192.0.2.2"),
     ],
     ids=["an IPv6 network", "an IPv4 address written as IPv6"],
 )
-def test_login_counts_a_network_as_one_address(ada: User, addresses: list[str], other: str) -> None:
-    for number in range(ADDRESS.attempts):
-        assert sign_in(f"guess{number}@acme.example", address=addresses[number]).status_code == 200
-    assert sign_in(ada.username, PASSWORD, address=addresses[-1]).status_code == 429
+def test_login_counts_a_network_as_one_address(
+    ada: User, monkeypatch: pytest.MonkeyPatch, addresses: list[str], other: str
+) -> None:
+    # By default the limit is ADDRESS, which test_login_refused_for_its_address reaches.
+    monkeypatch.setattr(Attempt.__init__, "__kwdefaults__", {"address": Limit("address", 3)})
+    *three, last = addresses
+    for number, address in enumerate(three):
+        assert sign_in(f"guess{number}@acme.example", address=address).status_code == 200
+    assert sign_in(ada.username, PASSWORD, address=last).status_code == 429
     assert sign_in(ada.username, PASSWORD, address=other).status_code == 302
 
 
@@ -167,7 +172,7 @@ def test_login_of_a_known_browser_has_a_limit_of_its_own(ada: User) -> None:
     assert attempt(browser, ada, PASSWORD) == 429
 
 
-@pytest.mark.parametrize("cookie", [None, "", "x", "1:abc:def", "\x00", "1" * 5000])
+@pytest.mark.parametrize("cookie", [None, "x", "1:abc:def", "\x00"])
 def test_login_knows_no_browser_of_another_account_password_or_cookie(
     ada: User, umbrella: Tenant, cookie: str | None
 ) -> None:
@@ -224,10 +229,9 @@ def test_login_counts_on_when_the_counter_is_lost_and_back(ada: User, redis: Pro
     assert eventually(lambda: sign_in(ada.username, PASSWORD).status_code == 429)
 
 
-@pytest.mark.parametrize("login", ["", "a\x00b", "x" * 1000, "dtd_" + "A" * 40, "ü@é"])
-def test_login_with_odd_names_is_just_wrong(ada: User, login: str) -> None:
-    response = sign_in(login)
-    assert response.status_code == 200
+def test_login_with_odd_names_is_just_wrong(ada: User) -> None:
+    for login in ("", "a\x00b", "x" * 1000, "dtd_" + "A" * 40, "ü@é"):
+        assert sign_in(login).status_code == 200, login
     assert "dtd_AAAAAAAAAAAA" not in str(entries())
 
 

@@ -106,15 +106,14 @@ def test_invitation_s_link_ignores_host_header(acme: Tenant, desk: Client, setti
     assert 'copyable">https://api.acme.example/admin/invitation/?token=' in html
 
 
-@pytest.mark.parametrize("contact", ["help@example.com", ""])
-def test_without_a_mail_server_there_is_no_link(acme: Tenant, settings: Any, contact: str) -> None:
-    settings.SUPPORT_EMAIL = contact
-    ada = staff.signed_in(acme.admin)
+def test_without_a_mail_server_there_is_no_link(acme: Tenant, ada: Client, settings: Any) -> None:
     url, form = workspace_page(acme.workspace, "invite"), {"email": EVE}
-    for response in (ada.get(url, follow=True), ada.post(url, form, follow=True)):
-        assert (contact or "the operator of this service") in body(response)
-        assert "token=" not in body(response)
-        assert 'name="email"' not in body(response)
+    for settings.SUPPORT_EMAIL in ("help@example.com", ""):
+        for response in (ada.get(url, follow=True), ada.post(url, form, follow=True)):
+            asked = settings.SUPPORT_EMAIL or "the operator of this service"
+            assert asked in body(response)
+            assert "token=" not in body(response)
+            assert 'name="email"' not in body(response)
     assert not Invitation.objects.exists()
     assert told() == []
 
@@ -402,11 +401,11 @@ def test_invitation_that_is_not_open_says_why_and_what_to_do(acme: Tenant, why: 
         assert "Ask the person who invited you for a new link." in body(response)
 
 
-@pytest.mark.parametrize("query", ["?token=x", "?token=", "?token=%00", "?problem=x", ""])
-def test_invitation_that_does_not_exist_is_no_error(db: None, query: str) -> None:
-    response = Client().get(f"{PAGE}{query}", follow=True)
-    assert response.status_code == 404
-    assert "This is not the link of an invitation." in body(response)
+def test_invitation_that_does_not_exist_is_no_error(db: None) -> None:
+    for query in ("?token=x", "?token=", "?token=%00", "?problem=x", ""):
+        response = Client().get(f"{PAGE}{query}", follow=True)
+        assert response.status_code == 404, query
+        assert "This is not the link of an invitation." in body(response)
     assert not Session.objects.exists()
     assert Client().post(PAGE, ACCOUNT).status_code == 404
     assert Client().delete(PAGE).status_code == 405

@@ -254,12 +254,12 @@ def test_link_ends_its_kind_without_signing_in(acme: Tenant, everybody: dict[str
     ]
 
 
-@pytest.mark.parametrize("token", ["", "x", "WzEsIndvcmtzcGFjZSJd:1uX:forged", "%00"])
-def test_forged_link_ends_nothing(acme: Tenant, token: str) -> None:
-    path = f"{reverse('admin:mails_off')}?token={token}"
-    for response in (Client().get(path), Client().post(path)):
-        assert response.status_code == 200
-        assert "This is not the link of an e-mail" in body(response)
+def test_forged_link_ends_nothing(acme: Tenant) -> None:
+    for token in ("", "x", "WzEsIndvcmtzcGFjZSJd:1uX:forged", "%00"):
+        path = f"{reverse('admin:mails_off')}?token={token}"
+        for response in (Client().get(path), Client().post(path)):
+            assert response.status_code == 200
+            assert "This is not the link of an e-mail" in body(response)
     assert {mode for _, _, mode in kinds.choices_of(acme.admin)} == {"now", "daily"}
 
 

@@ -1,7 +1,5 @@
 """GET /api/v1/me: which workspace and key a request uses, with document counts by status."""
 
-import pytest
-
 from documents.models import Document
 from tests.support import factories
 from tests.support.client import compact, golden
@@ -35,9 +33,9 @@ def test_me_of_each_key_is_its_own_workspace_and_name(acme: Tenant, umbrella: Te
     assert [response["key"]["name"] for response in responses] == ["Acme sync", "Umbrella sync"]
 
 
-@pytest.mark.parametrize("query", ["?limit=0", "?status=&status=", "?cursor=%00", "?%FF=%FF"])
-def test_me_has_no_parameters(acme: Tenant, query: str) -> None:
-    assert acme.get(f"/me{query}").same() == acme.get("/me").same()
+def test_me_has_no_parameters(acme: Tenant) -> None:
+    for query in ("limit=0", "status=&status=", "cursor=%00", "%FF=%FF", "format=xml", "_method=X"):
+        assert acme.get(f"/me?{query}").same() == acme.get("/me").same(), query
 
 
 def test_me_head_has_the_headers_alone(acme: Tenant) -> None:

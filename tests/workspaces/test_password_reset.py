@@ -12,7 +12,6 @@ import pytest
 from django.contrib.auth.models import User
 from django.contrib.auth.tokens import default_token_generator
 from django.core import mail as outgoing
-from django.core.exceptions import ImproperlyConfigured
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
@@ -131,11 +130,11 @@ def test_unknown_accounts_do_not_fill_the_log(ada: User, monkeypatch: pytest.Mon
     ]
 
 
-@pytest.mark.parametrize("host", ["testserver:1337", "testserver.", "testserver"])
-def test_links_of_emails_ignore_the_host_header(ada: User, settings: Any, host: str) -> None:
+def test_links_of_emails_ignore_the_host_header(ada: User, settings: Any) -> None:
     settings.BASE_URL = "https://api.acme.example"
-    Client().post(RESET, {"email": ada.username}, headers={"host": host})
-    Client().post(LOGIN, {"username": ada.username, "password": PASSWORD}, headers={"host": host})
+    host = {"host": "testserver:1337"}
+    Client().post(RESET, {"email": ada.username}, headers=host)
+    Client().post(LOGIN, {"username": ada.username, "password": PASSWORD}, headers=host)
     assert len(sent()) == 2
     for message in outgoing.outbox:
         assert f"{settings.BASE_URL}/admin/" in message.body
@@ -222,26 +221,26 @@ def test_requests_are_limited_by_address_first(ada: User) -> None:
     assert ask(ada.username, "192.0.2.2").status_code == 302
 
 
-@pytest.mark.parametrize("login", ["", "x", "a\x00b@acme.example", "x" * 300 + "@acme.example"])
-def test_odd_addresses_are_refused(ada: User, login: str) -> None:
-    assert ask(login).status_code == 200
+def test_odd_addresses_are_refused(ada: User) -> None:
+    for login in ("", "x", "a\x00b@acme.example", "x" * 300 + "@acme.example"):
+        assert ask(login).status_code == 200, login
 
 
-@pytest.mark.parametrize("path", ["x/y", "MQ/x", "%00/x", "MQ/set-password", "MTIzNDU2Nzg5MDEy/x"])
-def test_link_that_is_not_valid_says_so(ada: User, path: str) -> None:
-    response = Client().get(f"{RESET}{path}/")
-    assert response.status_code == 200
-    assert "This link is not valid" in response.content.decode()
-    assert Client().post(f"{RESET}{path}/", NEW).status_code == 200
+def test_link_that_is_not_valid_says_so(ada: User) -> None:
+    for path in ("x/y", "MQ/x", "%00/x", "MQ/set-password", "MTIzNDU2Nzg5MDEy/x"):
+        response = Client().get(f"{RESET}{path}/")
+        assert response.status_code == 200, path
+        assert "This link is not valid" in response.content.decode()
+        assert Client().post(f"{RESET}{path}/", NEW).status_code == 200
 
 
-@pytest.mark.parametrize("support", ["help@example.com", ""])
-def test_reset_without_mail_server_says_whom_to_ask(db: None, settings: Any, support: str) -> None:
-    settings.SUPPORT_EMAIL = support
-    for response in (Client().get(RESET), ask("ada@acme.example")):
-        assert response.status_code == 200
-        assert (support or "the operator of this service") in response.content.decode()
-        assert 'name="email"' not in response.content.decode()
+def test_reset_without_mail_server_says_whom_to_ask(db: None, settings: Any) -> None:
+    for support in ("help@example.com", ""):
+        settings.SUPPORT_EMAIL = support
+        for response in (Client().get(RESET), ask("ada@acme.example")):
+            assert response.status_code == 200
+            assert (support or "the operator of this service") in response.content.decode()
+            assert 'name="email"' not in response.content.decode()
     assert not AuditEntry.objects.exists()
 
 
@@ -387,28 +386,17 @@ def test_email_whose_sender_is_killed_is_sent_by_another_process(
     assert len(smtp.received) == 1
 
 
-@pytest.mark.parametrize(
-    ("url", "expected"),
-    [
+def test_variable_of_the_mail_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`test_variables.py` has what it must not be."""
+    for url, expected in (
         ("", ("", "", 0, "", "")),
         ("smtp://mail.example", ("smtp", "mail.example", 25, "", "")),
         ("smtp+tls://u:p%40ss@mail.example", ("smtp+tls", "mail.example", 587, "u", "p@ss")),
         ("smtps://u:p@mail.example:4650", ("smtps", "mail.example", 4650, "u", "p")),
         ("mailbox://localhost", ("mailbox", "localhost", 0, "", "")),
-    ],
-)
-def test_variable_of_the_mail_server(
-    monkeypatch: pytest.MonkeyPatch, url: str, expected: tuple[Any, ...]
-) -> None:
-    monkeypatch.setenv("EMAIL_URL", url)
-    assert env.mail_server("EMAIL_URL", help="") == expected
-
-
-@pytest.mark.parametrize("url", ["mail.example", "http://x", "smtp://", "smtp://x:port", "smtp:x"])
-def test_variable_of_no_mail_server_is_refused(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
-    monkeypatch.setenv("EMAIL_URL", url)
-    with pytest.raises(ImproperlyConfigured, match="EMAIL_URL must be smtp://"):
-        env.mail_server("EMAIL_URL", help="")
+    ):
+        monkeypatch.setenv("EMAIL_URL", url)
+        assert env.mail_server("EMAIL_URL", help="") == expected
 
 
 def real_link(user: User) -> tuple[str, str]:

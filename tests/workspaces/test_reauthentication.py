@@ -173,12 +173,13 @@ def test_no_file_is_sent_without_a_recent_sign_in(client: Client, acme: Tenant) 
     assert AuditEntry.objects.count() == before
 
 
-@pytest.mark.parametrize("stored", [None, 0, 2**40])
-def test_session_without_a_valid_time_is_not_recent(client: Client, stored: int | None) -> None:
+def test_session_without_a_valid_time_is_not_recent(client: Client) -> None:
     session = client.session
-    del session[reauthentication._KEY]
-    if stored is not None:
+    for stored in (0, 2**40):
         session[reauthentication._KEY] = stored
+        session.save()
+        assert asked(client) != ""
+    del session[reauthentication._KEY]
     session.save()
     assert asked(client) != ""
 
@@ -197,12 +198,10 @@ def test_wrong_passwords_are_limited(client: Client) -> None:
     assert asked(client) != ""
 
 
-@pytest.mark.parametrize(
-    "url", ["https://evil.example/", "//evil.example", "javascript:alert(1)", "/\\evil.example", ""]
-)
-def test_page_that_asks_again_leads_to_no_other_site(client: Client, url: str) -> None:
-    response = client.post(CONFIRM, {"confirm-password": PASSWORD, "next": url})
-    assert response["Location"] == INDEX
+def test_page_that_asks_again_leads_to_no_other_site(client: Client) -> None:
+    for url in ("https://evil.example/", "//evil.example", "javascript:alert(1)", "/\\evil.x", ""):
+        response = client.post(CONFIRM, {"confirm-password": PASSWORD, "next": url})
+        assert response["Location"] == INDEX, url
 
 
 def test_page_that_asks_again_is_for_signed_in_users(db: None) -> None:

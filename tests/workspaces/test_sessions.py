@@ -152,12 +152,12 @@ def test_users_end_one_session_or_all_others(acme: Tenant) -> None:
     assert found.session_key not in str([vars(each) for each in entries])
 
 
-@pytest.mark.parametrize("name", ["session", "all"])
-def test_nobody_ends_another_user_s_session(acme: Tenant, umbrella: Tenant, name: str) -> None:
+def test_nobody_ends_another_user_s_session(acme: Tenant, umbrella: Tenant) -> None:
     theirs, desk = opened(umbrella.admin, SAFARI), opened(acme.admin, FIREFOX)
     key = str(theirs.session.session_key)
-    for value in (sessions.digest(key), key, "", "\0"):
-        assert desk.post(SECURITY, {name: value}).status_code == 302
+    for name in ("session", "all"):
+        for value in (sessions.digest(key), key, "", "\0"):
+            assert desk.post(SECURITY, {name: value}).status_code == 302
     assert is_signed_in(theirs)
     assert not AuditEntry.objects.filter(action=Action.SESSIONS_ENDED).exists()
 
@@ -214,11 +214,10 @@ def test_users_change_their_own_name_only_and_the_log_has_it(acme: Tenant) -> No
     assert Client().get(SECURITY).status_code == 302
 
 
-@pytest.mark.parametrize("theme", ["dark", "light", "", 'x"><script>'])
-def test_theme_is_chosen_for_this_browser(acme: Tenant, theme: str) -> None:
-    client = staff.signed_in(acme.admin)
-    client.post(SECURITY, {"do": "theme", "theme": theme})
-    html = staff.body(client.get(INDEX))
-    chosen = theme in ("dark", "light")
-    assert (f'<html lang="en" data-theme="{theme}">' in html) == chosen
-    assert ('<html lang="en">' in html) != chosen
+def test_theme_is_chosen_for_this_browser(ada: Client) -> None:
+    for theme in ("dark", "light", "", 'x"><script>'):
+        ada.post(SECURITY, {"do": "theme", "theme": theme})
+        html = staff.body(ada.get(INDEX))
+        chosen = theme in ("dark", "light")
+        assert (f'<html lang="en" data-theme="{theme}">' in html) == chosen
+        assert ('<html lang="en">' in html) != chosen
