@@ -1,14 +1,12 @@
 """What workspaces are called, for pages."""
 
-from collections import Counter
-from collections.abc import Mapping
 from uuid import UUID
 
 from django.http import HttpRequest
 
 from audit.scope import sees_every_workspace
 from config.console.base import request_user
-from workspaces.models import Workspace, label
+from workspaces.models import Workspace
 
 
 def own_workspaces(request: HttpRequest) -> dict[UUID, str]:
@@ -18,19 +16,9 @@ def own_workspaces(request: HttpRequest) -> dict[UUID, str]:
     """
     own: dict[UUID, str] | None = getattr(request, "own_workspaces", None)
     if own is None:
-        own = labels(Workspace.objects.names_for_admin(request_user(request)))
+        own = Workspace.labels(Workspace.objects.names_for_admin(request_user(request)))
         request.own_workspaces = own  # type: ignore[attr-defined]
     return own
-
-
-def labels(names: Mapping[UUID, str]) -> dict[UUID, str]:
-    """What to call the workspaces in a list of all of them: id → name.
-
-    A name that repeats among them has the first characters of its id. Where others may exist that
-    are not in the list, use `Workspace.label`.
-    """
-    count = Counter(names.values())
-    return {id: label(id, name) if count[name] > 1 else name for id, name in names.items()}
 
 
 def label_for(request: HttpRequest, workspace: Workspace) -> str:

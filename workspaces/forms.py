@@ -10,7 +10,6 @@ from django.db.models import QuerySet
 
 from config.console.object_page import OnceForm
 from config.runtime.key_format import contains_raw_key
-from workspaces.directory import labels
 from workspaces.models import LOGIN_LENGTH, Membership, Workspace
 
 if TYPE_CHECKING:
@@ -139,7 +138,7 @@ class OwnWorkspaceForm(OnceForm):
         if len(self.workspaces) == 1:
             del self.fields["workspace"]
         else:
-            own = labels({each.id: each.name for each in self.workspaces})
+            own = Workspace.labels({each.id: each.name for each in self.workspaces})
             choices: Any = self.fields["workspace"]
             choices.queryset = Workspace.objects.administered_by(by).order_by("name", "id")
             choices.label_from_instance = lambda workspace: own.get(workspace.id, workspace.name)

@@ -1,6 +1,8 @@
 """Workspaces, their members, and invitations to them."""
 
 import uuid
+from collections import Counter
+from collections.abc import Mapping
 from importlib import import_module
 
 from django.conf import settings
@@ -70,6 +72,16 @@ class Workspace(models.Model):
     def label(self) -> str:
         """Its name and the first characters of its id."""
         return label(self.id, self.name)
+
+    @staticmethod
+    def labels(names: Mapping[uuid.UUID, str]) -> dict[uuid.UUID, str]:
+        """What to call the workspaces in a list of all of them: id → name.
+
+        A name that repeats among them has the first characters of its id. Where others may exist
+        that are not in the list, use `label`.
+        """
+        count = Counter(names.values())
+        return {id: label(id, name) if count[name] > 1 else name for id, name in names.items()}
 
     def is_administered_by(self, user: User | AnonymousUser) -> bool:
         return Workspace.objects.administered_by(user).filter(pk=self.pk).exists()

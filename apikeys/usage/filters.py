@@ -9,7 +9,7 @@ from typing import Any
 from django import forms
 from django.core.exceptions import ValidationError
 from django.db.models import Case, F, Q, Value, When
-from django.http import HttpRequest, QueryDict
+from django.http import HttpRequest
 from django.utils import timezone
 
 from apikeys.usage.models import REQUEST_ID_SHORT, RefusedRequest
@@ -19,13 +19,12 @@ from audit.admin.filters import id_field
 from audit.admin.links import filtered_log_url
 from audit.admin.periods import LogChangeList, LogFilter
 from audit.admin.search import MOST_IDS, Recognised, SearchField, ids_and_addresses
-from audit.scope import Scope, sees_every_workspace
+from audit.scope import sees_every_workspace
 from config.console import keyset
 from config.console.base import request_user
 from config.console.changelist import BEFORE
 from config.runtime.key_format import PREFIX, PUBLIC_LENGTH
 from config.runtime.request_context import began_at
-from workspaces.directory import labels
 
 STATUSES = {
     400: "not valid",
@@ -157,9 +156,6 @@ class RefusedFilter(LogFilter):
     address__exact = forms.GenericIPAddressField(
         label="Address", required=False, widget=forms.HiddenInput
     )
-
-    def __init__(self, data: QueryDict, scope: Scope) -> None:
-        super().__init__(data, replace(scope, workspaces=labels(scope.workspaces)))
 
     def clean_q(self) -> str:
         text: str = self.cleaned_data["q"]

@@ -16,7 +16,7 @@ from audit.admin import histogram
 from audit.admin.search import Recognised, in_words
 from audit.admin.times import SpanField
 from audit.admin.workspace_filter import WorkspaceField, own_workspace_field
-from audit.scope import Scope
+from audit.scope import Scope, workspace_model
 from config.console.changelist import AFTER, BEFORE, FilterForm, KeysetChangeList
 from config.console.formatting import time_tag
 
@@ -57,7 +57,8 @@ class LogFilter(FilterForm):
         self.scope = scope
         self.recognised: list[Recognised] = []
         if not scope.everything:
-            self.fields["workspace_id__exact"] = own_workspace_field(scope.workspaces)
+            own = workspace_model().labels(scope.workspaces)
+            self.fields["workspace_id__exact"] = own_workspace_field(own)
 
     def clean(self) -> dict[str, Any]:
         since, until = self.cleaned_data.get("since"), self.cleaned_data.get("until")

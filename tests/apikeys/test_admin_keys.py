@@ -28,6 +28,8 @@ from workspaces.models import Membership, Session, Workspace
 LIST = reverse("admin:apikeys_apikey_changelist")
 NEW = reverse("admin:apikeys_apikey_add")
 START = reverse("admin:index")
+LOG = reverse("admin:audit_auditentry_changelist")
+REFUSED = reverse("admin:usage_refusedrequest_changelist")
 
 
 def page(key: ApiKey, name: str = "change") -> str:
@@ -276,8 +278,8 @@ def test_key_pages_tell_workspaces_with_the_same_name_apart(acme: Tenant, ada: C
     labels = [f"Acme · {str(each.pk)[:8]}" for each in (acme.workspace, twin)]
     key, _ = factories.issue(twin, "In the twin", acme.admin)
     for label in labels:
-        for url in (LIST, NEW):
-            assert label in body(ada.get(url))
+        for url in (LIST, NEW, LOG, REFUSED):
+            assert label in body(ada.get(url)), url
     assert labels[1] in body(create(ada, workspace=str(twin.pk)))
     for name in ("change", "revoke", "roll", "delete"):
         assert labels[1] in body(ada.get(page(key, name)))
