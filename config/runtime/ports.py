@@ -4,6 +4,7 @@ import contextlib
 import os
 import random
 import socket
+import sys
 from collections import deque
 
 RESERVED = 64  # the last free ports, which no other process gets either
@@ -13,17 +14,18 @@ _reserved: deque[int] = deque()
 def free_port(host: str = "127.0.0.1") -> int:
     """A port that nothing uses now, below those that the kernel gives to clients.
 
-    A socket of this process stays bound to it, so that nobody else finds it free until a server
-    listens there. It does not listen, and servers set SO_REUSEADDR: it is not in their way.
+    On Linux, a socket of this process stays bound to it, so that nobody else finds it free until a
+    server listens there. It does not listen, and servers set SO_REUSEADDR: it is not in their way.
     """
     while True:
         port = random.randrange(20_000, 32_000)  # noqa: S311 - no secret
         with contextlib.suppress(OSError), socket.socket() as probe:
             probe.bind((host, port))
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            _reserved.append(probe.detach())
-            if len(_reserved) > RESERVED:
-                os.close(_reserved.popleft())
+            if sys.platform == "linux":
+                probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                _reserved.append(probe.detach())
+                if len(_reserved) > RESERVED:
+                    os.close(_reserved.popleft())
             return port
 
 
