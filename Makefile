@@ -31,7 +31,7 @@ help:
 	@echo "make test     run the tests that a commit needs (minutes)"
 	@echo "make test-all run all tests: also browsers, nginx, servers that are cut off, kills"
 	@echo "make test-quick run the tests that need no service (seconds)"
-	@echo "make test-debian-postgres run the tests of the database on Debian's PostgreSQL (2 minutes)"
+	@echo "make test-debian-postgres run the tests of the database on Debian's PostgreSQL (minutes)"
 	@echo "make drill    follow docs/operations.md in a bare Debian, as root (minutes)"
 	@echo "make drilled  fail if the guide, deploy/ or the packages have changed since the last drill"
 	@echo "make pictures make docs/pictures, and pictures of all pages in $(DATA_DIR)/tests/screenshots"
