@@ -213,9 +213,11 @@ def breaks_off_in_a_body() -> Callable[[bytes], bytes]:
 @pytest.mark.parametrize(
     ("alter", "environment", "left"),
     [
+        (lambda: failing_after(0), {}, 3),
         (lambda: failing_after(2), {}, 1),
         (breaks_off_in_a_body, {}, 2),
         (None, {"S3_SECRET_ACCESS_KEY": "wrong"}, 3),
+        (None, {"S3_BUCKET": "no-such-bucket"}, 3),
     ],
 )
 @pytest.mark.django_db(transaction=True)

@@ -165,18 +165,18 @@ def test_search_finds_what_a_model_finds_in_its_order(
     monkeypatch.setattr(queries, "RARE", min(300, budget))
     monkeypatch.setattr(queries, "SPELLINGS", spellings)
     dice = random.Random(budget)  # noqa: S311 - no secret
-    populate(acme, 60 if budget == 1 else 120, dice)
+    populate(acme, 60 if budget == 1 else 150, dice)
     populate(umbrella, 20, dice)
     documents = list(
         Document.objects.filter(workspace=acme.workspace).prefetch_related("recipients")
     )
     found = 0
-    for _ in range(10 if budget == 1 else 20):
+    for _ in range(20 if budget == 1 else 50):
         query = asked(dice)
         ids = walk(acme, query)
         assert ids == expected(documents, query), query
         found += len(ids)
-    assert found > 50
+    assert found > 100
 
 
 @pytest.mark.parametrize("sort", SORTS)

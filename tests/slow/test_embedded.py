@@ -74,7 +74,7 @@ def find(folder: Path, text: str) -> psutil.Process:
 def one(url: str) -> bool:
     """Whether the database answers."""
     try:
-        with psycopg.connect(url, connect_timeout=30) as connection:
+        with psycopg.connect(url, connect_timeout=2) as connection:
             return connection.execute("SELECT 1").fetchone() == (1,)
     except psycopg.OperationalError:
         return False
