@@ -9,10 +9,10 @@ from django import forms
 from django.db.models import Q, QuerySet
 from django.http import QueryDict
 
-from audit.admin.search import SearchField, any_of, beginning_in, ids_in
+from audit.admin.search import beginning_in, ids_in
 from audit.admin.workspace_filter import WorkspaceField, own_workspace_field
 from config.api.errors import InvalidParameter
-from config.console.changelist import AFTER, FilterForm, KeysetChangeList
+from config.console.changelist import AFTER, FilterForm, KeysetChangeList, SearchField, any_of
 from config.console.keyset import Page, Position
 from documents.models import Document, DocumentStatus, RecipientStatus
 from documents.search.parameters import SORTS, TEXT_MAX, WORDS_EXPECTED, Range, Search

@@ -18,11 +18,11 @@ from apikeys.usage.reasons import explain
 from audit.admin.filters import id_field
 from audit.admin.links import filtered_log_url
 from audit.admin.periods import LogChangeList, LogFilter
-from audit.admin.search import MOST_IDS, Recognised, SearchField, ids_and_addresses
+from audit.admin.search import MOST_IDS, Recognised, ids_and_addresses
 from audit.scope import sees_every_workspace
 from config.console import keyset
 from config.console.base import request_user
-from config.console.changelist import BEFORE
+from config.console.changelist import BEFORE, SearchField
 from config.runtime.key_format import PREFIX, PUBLIC_LENGTH
 from config.runtime.request_context import began_at
 

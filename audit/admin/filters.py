@@ -11,11 +11,12 @@ from django.db.models import Q
 from django.http import QueryDict
 
 from audit.admin.periods import LogFilter
-from audit.admin.search import SearchField, recognise
+from audit.admin.search import recognise
 from audit.admin.workspace_filter import name_of
 from audit.models import LISTED, Action, AuditEntry
 from audit.scope import Scope
 from audit.snapshots import WorkspaceSnapshot
+from config.console.changelist import SearchField
 from config.runtime.key_format import PREFIX, PUBLIC_LENGTH
 
 # The end of a download is part of its row.

@@ -10,10 +10,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from ipaddress import ip_address
 from itertools import chain
-from typing import Any
 from uuid import UUID
 
-from django import forms
 from django.core.exceptions import ValidationError
 from django.db.models import Q, Value
 from django.db.models.lookups import Exact
@@ -34,21 +32,6 @@ _BEGINNING = re.compile(rf"{_HEX}{{8}}")
 _EMAIL = re.compile(r"[^\s@<>\"'“”,;:()]+@[^\s@<>\"'“”,;:()]+\w")
 _AROUND = " \t\r\n\"'`“”„‘’«»‹›,;:.…!?()[]{}<>"  # what a pasted value may have around it
 _BETWEEN = re.compile(r"[\s\"'`“”„‘’,;()<>\[\]{}|=]+")
-
-
-class SearchField(forms.CharField):
-    """What is searched for in a list."""
-
-    def __init__(self, help_text: str, label: str = "Search") -> None:
-        widget = forms.TextInput({"type": "search", "autocomplete": "off"})
-        super().__init__(
-            label=label, help_text=help_text, required=False, max_length=500, widget=widget
-        )
-
-
-def any_of(label: str, choices: Iterable[tuple[str, Any]]) -> forms.ChoiceField:
-    """A filter by one of these values, or by none."""
-    return forms.ChoiceField(label=label, required=False, choices=[("", "Any"), *choices])
 
 
 @dataclass(frozen=True)

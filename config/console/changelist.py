@@ -4,7 +4,7 @@ Django's change list counts the table twice and uses OFFSET; this one does neith
 (`config.console.keyset`).
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 from urllib.parse import urlencode
 
@@ -20,6 +20,21 @@ from config.console import keyset
 from config.console.base import SectionAdmin
 
 AFTER, BEFORE = "after", "before"  # URL parameters: where a page begins
+
+
+class SearchField(forms.CharField):
+    """What is searched for in a list."""
+
+    def __init__(self, help_text: str, label: str = "Search") -> None:
+        widget = forms.TextInput({"type": "search", "autocomplete": "off"})
+        super().__init__(
+            label=label, help_text=help_text, required=False, max_length=500, widget=widget
+        )
+
+
+def any_of(label: str, choices: Iterable[tuple[str, Any]]) -> forms.ChoiceField:
+    """A filter by one of these values, or by none."""
+    return forms.ChoiceField(label=label, required=False, choices=[("", "Any"), *choices])
 
 
 class FilterForm(forms.Form):

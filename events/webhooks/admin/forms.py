@@ -6,9 +6,9 @@ from django import forms
 from django.db.models import Q
 from django.http import QueryDict
 
-from audit.admin.search import SearchField, any_of, ids_in
+from audit.admin.search import ids_in
 from audit.admin.workspace_filter import WorkspaceField, own_workspace_field
-from config.console.changelist import FilterForm
+from config.console.changelist import FilterForm, SearchField, any_of
 from events.models import Event, EventType
 from events.webhooks import policy, targets
 from events.webhooks.models import PENDING, TEST_EVENT, DeliveryState, Endpoint, default_types
