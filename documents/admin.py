@@ -129,15 +129,15 @@ class DocumentAdmin(AuditHistory, ReadOnlyAdmin):
         return DocumentChangeList
 
     def get_changelist_instance(self, request: HttpRequest) -> ChangeList:
-        changelist, pages = super().get_changelist_instance(request), pages_of(request)
+        changelist = super().get_changelist_instance(request)
         for document in changelist.result_list:
-            document.pages = pages
+            document.pages = pages_of(request, document.workspace_id)
         return changelist
 
     def get_object(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
         document: Any = super().get_object(request, *args, **kwargs)
         if document is not None:
-            document.pages = pages_of(request)
+            document.pages = pages_of(request, document.workspace_id)
         return document
 
     def render_change_form(

@@ -90,11 +90,11 @@ def _of_recipient(recipient: Recipient) -> Iterator[Event]:
 def _of_entries(
     request: HttpRequest, entries: list[AuditEntry], among: QuerySet[AuditEntry]
 ) -> Iterator[Event]:
-    pages = pages_of(request)
     ends = download_ends.ends_of(entries, among)
     for entry in entries:
         if entry.action == Action.DOCUMENT_DOWNLOADED:
             outcome = download_ends.outcome(entry, ends.get(entry.request_id))
+            pages = pages_of(request, entry.workspace_id)
             key = page_and_entries(pages, entry.key_label, "key_id", entry.key_id)
             text = format_html("Downloaded ({}) with {} {}", entry.file_type, key, outcome)
         else:

@@ -4,7 +4,6 @@ from typing import Any
 
 from django.contrib.admin.templatetags.admin_list import result_headers
 from django.contrib.admin.views.main import ORDER_VAR, ChangeList
-from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 from django.utils.functional import cached_property
 
@@ -14,9 +13,7 @@ from apikeys.states import UNUSED_DAYS, ApiKeyQuerySet, State
 from apikeys.usage import report
 from apikeys.usage.panels import sparkline, summary
 from audit.admin.search import parsed
-from audit.scope import sees_every_workspace
-from config.console.base import ChoiceFilter, request_user
-from config.runtime.key_format import PREFIX, PUBLIC_LENGTH
+from config.console.base import ChoiceFilter
 from workspaces.api_access import access_warning
 from workspaces.directory import own_workspaces
 
@@ -64,31 +61,13 @@ class WorkspaceFilter(ChoiceFilter):
 class KeyChangeList(ChangeList):
     """Django's change list, with the usage of the keys on its page.
 
-    Support staff and operators see the keys of one workspace, or one key that they search for by
-    its first characters or its id; otherwise only keys of their own workspaces.
-
     Attributes:
         workspaces: those of the user: id → what to call it.
-        finds_one: whether one key can be searched for among those of all workspaces.
     """
 
-    def get_queryset(self, request: HttpRequest, *args: Any, **kwargs: Any) -> QuerySet[ApiKey]:
+    def get_results(self, request: HttpRequest) -> None:
+        super().get_results(request)
         self.workspaces = own_workspaces(request)
-        chosen = self.params.get(WorkspaceFilter.parameter_name)
-        self.finds_one = not chosen and sees_every_workspace(request_user(request))
-        if self.finds_one:
-            self.root_queryset = self.root_queryset.filter(self._wanted())
-        found: QuerySet[ApiKey] = super().get_queryset(request, *args, **kwargs)
-        return found
-
-    def _wanted(self) -> Q:
-        """What support staff see without a workspace."""
-        text = self.query.strip()
-        if key_id := parsed(text):
-            return Q(pk=key_id)
-        if text.startswith(PREFIX) and len(text) == PUBLIC_LENGTH:
-            return Q(prefix=text)
-        return Q(workspace__in=list(self.workspaces))
 
     @property
     def shows_filters(self) -> bool:
@@ -97,8 +76,8 @@ class KeyChangeList(ChangeList):
 
     @property
     def has_actions(self) -> bool:
-        """Whether there are several keys that the user may change; one has its own buttons."""
-        return len([row for row in self.rows if row["may_change"]]) > 1
+        """Whether there are several keys; one has its own buttons."""
+        return len(self.rows) > 1
 
     @property
     def narrowed(self) -> bool:
@@ -107,10 +86,8 @@ class KeyChangeList(ChangeList):
 
     @property
     def shows_workspaces(self) -> bool:
-        """Whether keys of several workspaces, or of others, may be among them."""
-        return set(self.workspaces) != {key.workspace_id for key in self.result_list} or (
-            len(self.workspaces) > 1
-        )
+        """Whether keys of several workspaces may be among them."""
+        return len(self.workspaces) > 1
 
     @property
     def headers(self) -> list[dict[str, Any]]:
@@ -125,8 +102,7 @@ class KeyChangeList(ChangeList):
         return [
             {
                 "key": key,
-                "workspace": self.workspaces.get(key.workspace_id) or key.workspace.label,
-                "may_change": key.workspace_id in self.workspaces,
+                "workspace": self.workspaces[key.workspace_id],
                 "is_refused": not key.state.has_ended and bool(access_warning(key.workspace)),
                 "chart": sparkline(usage[key.pk]),
                 "numbers": summary(usage[key.pk]),

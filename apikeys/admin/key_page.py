@@ -16,7 +16,6 @@ from apikeys.usage.panels import month
 from audit.admin.links import filtered_log_url, refused_requests_url
 from audit.admin.search import parsed
 from audit.models import LISTED, NEWEST_FIRST, Action, AuditEntry
-from audit.scope import scope_of, sees_every_workspace
 from config.console.formatting import time_tag
 from config.console.object_page import ObjectPage
 from workspaces.directory import label_for, own_workspaces
@@ -78,32 +77,30 @@ class KeyPage(ObjectPage):
         except Http404:
             key_id = parsed(object_id)
             deleted = deleted_key(key_id) if key_id else None
-            if deleted is None or not scope_of(self.request).includes(deleted.workspace_id):
+            if deleted is None or deleted.workspace_id not in own_workspaces(self.request):
                 raise
             return deleted
         return key
 
     def context(self) -> dict[str, Any]:
-        key, exists = self.obj, isinstance(self.obj, ApiKey)
-        own, for_support = own_workspaces(self.request), sees_every_workspace(self.user)
+        key = self.obj
         workspace = Workspace.objects.filter(pk=key.workspace_id).first()
         days = report.daily([key.id])[key.id]
         return {
             "title": key.name,
             "key": key,
-            "may_change": exists and key.workspace_id in own,
+            "exists": isinstance(key, ApiKey),
             "replaced_by": replaced_by(key) if isinstance(key, ApiKey) else "",
             "usage": report.total(days),
             "chart": month(days),
-            # Only support staff may know all reasons.
             "refused": report.refused(
-                ("status", "reason"), REFUSED_SHOWN, for_support=for_support, key_id=key.id
+                ("status", "reason"), REFUSED_SHOWN, for_support=False, key_id=key.id
             ),
             "refused_url": refused_requests_url(key_id__exact=key.id),
             "addresses": report.addresses(key.id),
             "workspace": workspace,
             "workspace_label": label_for(self.request, workspace) if workspace else "",
-            "refusal": refusal_warning(workspace, for_support=for_support) if workspace else "",
+            "refusal": refusal_warning(workspace) if workspace else "",
             "events": events(key),
             "log_url": filtered_log_url(key_id__exact=key.id),
         }

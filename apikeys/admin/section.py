@@ -1,13 +1,14 @@
 """The section of the keys: their list, its filters and actions, and its pages."""
 
 from typing import Any
+from uuid import UUID
 
 from django.contrib import admin
-from django.core.exceptions import PermissionDenied
 from django.db.models import Case, QuerySet, Value, When
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.utils.safestring import SafeString
+from django.utils.text import capfirst
 
 from apikeys.admin.changelist import KeyChangeList, StateFilter, UsedFilter, WorkspaceFilter
 from apikeys.admin.create import CreateKey, EditKey, RollKey
@@ -19,22 +20,20 @@ from apikeys.states import ENDED
 from apikeys.usage import panels, report
 from audit.admin.links import AuditHistory
 from audit.admin.search import parsed, redirect_without_key
-from audit.scope import sees_every_workspace
-from config.console.base import request_user
 from config.console.formatting import Bad
 from workspaces.directory import own_workspaces
 from workspaces.models import Workspace
-from workspaces.permissions import is_operator
 
 
 @admin.register(ApiKey)
 class ApiKeyAdmin(AuditHistory):
     """The list of keys, and the pages that it leads to.
 
-    Only an admin of a key's workspace changes the key; support staff and operators see it. All
-    access goes through `get_queryset`, so that for anybody else the key does not exist.
+    Only admins of a key's workspace see it: not support staff, not operators. All access goes
+    through `get_queryset`, so that for anybody else the key does not exist.
     """
 
+    nouns = "developer settings"  # as the 401 calls the place where a key is created
     audit_lookup = "key_id"
     menu_position = 10
     add_text = "Create a key"
@@ -62,20 +61,17 @@ class ApiKeyAdmin(AuditHistory):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[ApiKey]:
         keys: QuerySet[ApiKey] = super().get_queryset(request)
-        if not sees_every_workspace(request_user(request)):
-            keys = keys.filter(workspace__in=list(own_workspaces(request)))
+        keys = keys.filter(workspace__in=list(own_workspaces(request)))
         return keys.select_related("workspace", "created_by", "revoked_by", "replaced_by")
 
     def has_view_permission(self, request: HttpRequest, obj: ApiKey | None = None) -> bool:
-        everything = sees_every_workspace(request_user(request))
-        return everything or self.has_delete_permission(request, obj)
-
-    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return bool(own_workspaces(request))
-
-    def has_delete_permission(self, request: HttpRequest, obj: ApiKey | None = None) -> bool:
         own = own_workspaces(request)
         return bool(own) if obj is None else obj.workspace_id in own
+
+    has_add_permission = has_delete_permission = has_view_permission
+
+    def has_pages_of(self, request: HttpRequest, workspace_id: UUID | None) -> bool:
+        return workspace_id in own_workspaces(request)
 
     # --- The list
 
@@ -115,34 +111,23 @@ class ApiKeyAdmin(AuditHistory):
     def end_selected(
         self, page: type[EndKeys], request: HttpRequest, keys: QuerySet[ApiKey]
     ) -> HttpResponseBase:
-        """Support staff who are admins may select keys too that they only see."""
-        own = keys.filter(workspace__in=list(own_workspaces(request)))
-        return page.as_view(section=self, selected=tuple(own))(request)
+        return page.as_view(section=self, selected=tuple(keys))(request)
 
     def changelist_view(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        if request.method == "POST" and not self.has_delete_permission(request):
-            raise PermissionDenied
         return redirect_without_key(request) or super().changelist_view(
-            request,
-            {
-                "title": self.list_title(request),
-                "sees_all": sees_every_workspace(request_user(request)),
-            },
+            request, {"title": self.list_title(request)}
         )
 
     def list_title(self, request: HttpRequest) -> str:
-        """ "Acme · API keys", if the keys of one workspace are shown."""
+        """ "Acme · Developer settings", if the keys of one workspace are shown."""
         own = own_workspaces(request)
         chosen = parsed(request.GET.get(WorkspaceFilter.parameter_name, ""))
         if chosen is None and len(own) == 1:
             [chosen] = own
-        name = own.get(chosen) if chosen else None
-        if chosen and not name and sees_every_workspace(request_user(request)):
-            found = Workspace.objects.filter(pk=chosen).first()
-            name = found.label if found else None
-        return f"{name} · API keys" if name else "API keys"
+        title, name = capfirst(self.nouns), own.get(chosen) if chosen else None
+        return f"{name} · {title}" if name else title
 
     def urgent_warnings(self, request: HttpRequest) -> list[str]:
         """The user's own workspaces whose keys are refused, then keys with problems."""
@@ -152,13 +137,12 @@ class ApiKeyAdmin(AuditHistory):
         return [
             *map(Bad, filter(None, map(refusal_warning, workspaces))),
             *map(ended_warning, report.refused_ended_keys(own)),
-            *map(limit_warning, report.limited_keys(workspaces=own)),
+            *map(limit_warning, report.limited_keys(own)),
             *map(expiry_warning, expiring.select_related("replaced_by").order_by("expires_at")),
         ]
 
     def looks_at(self, request: HttpRequest) -> str:
-        return "API access and keys" if own_workspaces(request) else ""
+        return "API access and keys"
 
     def panels(self, request: HttpRequest) -> list[SafeString]:
-        of_all = [panels.of_all()] if is_operator(request_user(request)) else []
-        return [*of_all, *panels.of_workspaces(own_workspaces(request))]
+        return panels.of_workspaces(own_workspaces(request))

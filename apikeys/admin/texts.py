@@ -84,17 +84,11 @@ def limit_warning(found: tuple[KeyUsage, ApiKey | None]) -> SafeString:
     )
 
 
-def refusal_warning(workspace: Workspace, *, for_support: bool = False) -> SafeString:
-    """Why keys of the workspace are refused at present, and what to do about it; "" if not.
-
-    Args:
-        for_support: where it says who did it, instead of what to do.
-    """
+def refusal_warning(workspace: Workspace) -> SafeString:
+    """Why keys of the workspace are refused at present, and what to do about it; "" if not."""
     text, url = access_warning(workspace), workspace.get_absolute_url()
     if not text:
         return SafeString("")
-    if for_support:
-        return format_html('{} <a href="{}">Who changed that, and when</a>', text, url)
     if not workspace.suspended:
         return format_html('{} <a href="{}">Change the plan</a>', text, settings.UPGRADE_URL)
     why = format_html('{} <a href="{}">See why</a>, then', text, url)

@@ -14,6 +14,7 @@ from audit.admin.base import ScopedAdmin
 from audit.scope import sees_every_workspace
 from config.console.base import request_user
 from config.console.object_page import ObjectPage
+from workspaces.directory import own_workspaces
 
 
 class RefusedPage(ObjectPage):
@@ -24,7 +25,8 @@ class RefusedPage(ObjectPage):
     def context(self) -> dict[str, Any]:
         for_support = sees_every_workspace(self.user)
         explain([self.obj], for_support=for_support)
-        return {"title": self.name, "row": self.obj, "for_support": for_support}
+        own = own_workspaces(self.request)
+        return {"title": self.name, "row": self.obj, "for_support": for_support, "own": own}
 
 
 @admin.register(RefusedRequest)

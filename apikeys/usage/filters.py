@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
+from uuid import UUID
 
 from django import forms
 from django.core.exceptions import ValidationError
@@ -25,6 +26,7 @@ from config.console.base import request_user
 from config.console.changelist import BEFORE, SearchField
 from config.runtime.key_format import PREFIX, PUBLIC_LENGTH
 from config.runtime.request_context import began_at
+from workspaces.directory import own_workspaces
 
 STATUSES = {
     400: "not valid",
@@ -174,6 +176,7 @@ class RefusedChangeList(LogChangeList):
     """Words the reasons of its rows, and leads to the audit log if nothing was found."""
 
     for_support: bool
+    own: dict[UUID, str]
     names = ("errors", "limited")
     series = Case(When(status=429, then=Value("limited")), default=Value("errors"))
     number = F("more") + 1
@@ -183,6 +186,7 @@ class RefusedChangeList(LogChangeList):
         self.list_per_page = GROUPS if BEFORE in self.params else ROWS_READ
         super().get_results(request)
         self.for_support = sees_every_workspace(request_user(request))
+        self.own = own_workspaces(request)
         explain(self.result_list, for_support=self.for_support)
         self.groups, used = folded(self.result_list)
         if used < len(self.result_list):

@@ -21,7 +21,7 @@ LATEST = 5  # refused requests
 
 
 def for_user(user: User) -> list[SafeString]:
-    """The panels of refused requests and of busy workspaces, in their order."""
+    """The panels of all requests, of refused ones and of busy workspaces, in their order."""
     panels = []
     if sees_every_workspace(user):
         known, alike = {"key_id__isnull": False}, ("key_id", "status")
@@ -30,11 +30,12 @@ def for_user(user: User) -> list[SafeString]:
                 "support",
                 newest=report.refused(alike, LATEST, **known),
                 known=report.refused(alike, LATEST, **known, status=401),
-                limited=report.limited_keys(LATEST),
             )
         )
     if is_operator(user):
         panels.append(_panel("operator", workspaces=report.top_workspaces()))
+        days = report.daily_of_all()
+        panels.insert(0, _panel("all", chart=month(days), usage=total(days)))
     return panels
 
 
@@ -53,12 +54,6 @@ def of_workspaces(names: dict[UUID, str]) -> list[SafeString]:
         for id, name in shown.items()
     ]
     return [_panel("admin", rows=rows, unused_days=UNUSED_DAYS)] if rows else []
-
-
-def of_all() -> SafeString:
-    """A chart of all requests, for operators."""
-    days = report.daily_of_all()
-    return _panel("all", chart=month(days), usage=total(days))
 
 
 def _panel(name: str, **context: object) -> SafeString:

@@ -21,6 +21,7 @@ from config.api.errors import InvalidKey
 from config.console.system import Fact
 from workspaces.models import Workspace
 
+LIMITED_SHOWN = 5  # keys
 REASONS_SHOWN = 10  # of 503s
 REFUSED_READ = 200  # of the newest refused requests, whatever is shown of them
 _COUNTED = ("ok", "errors", "limited", "downloads")
@@ -100,17 +101,10 @@ def addresses(key_id: UUID) -> QuerySet[KeyAddress, Any]:
     )
 
 
-def limited_keys(
-    limit: int = 5, workspaces: Collection[UUID] | None = None
-) -> list[tuple[KeyUsage, ApiKey | None]]:
-    """The keys with most 429s today, of all workspaces or these; without a key, it was deleted.
-
-    Of all workspaces, all rows of today are read: one for each key in use.
-    """
-    rows = KeyUsage.objects.filter(day=today(), limited__gt=0).order_by("-limited", "key_id")
-    if workspaces is not None:
-        rows = rows.filter(workspace_id__in=list(workspaces))
-    most = list(rows[:limit])
+def limited_keys(workspaces: Collection[UUID]) -> list[tuple[KeyUsage, ApiKey | None]]:
+    """The keys of these workspaces with most 429s today; without a key, it was deleted."""
+    rows = KeyUsage.objects.filter(day=today(), limited__gt=0, workspace_id__in=list(workspaces))
+    most = list(rows.order_by("-limited", "key_id")[:LIMITED_SHOWN])
     keys = ApiKey.objects.select_related("workspace").in_bulk([row.key_id for row in most])
     return [(row, keys.get(row.key_id)) for row in most]
 

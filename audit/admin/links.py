@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlencode
+from uuid import UUID
 
 from django.contrib import admin
 from django.db.models import Model
@@ -41,12 +42,16 @@ def log_link(text: str, *, name: str = "", **filters: Any) -> str:
     )
 
 
-def pages_of(request: HttpRequest) -> dict[str, str]:
-    """The pages that the user may open of what entries name: field of an entry → URL's name."""
+def pages_of(request: HttpRequest, workspace_id: UUID | None) -> dict[str, str]:
+    """The pages that the user may open of what entries name: field of an entry → URL's name.
+
+    Args:
+        workspace_id: the entries'.
+    """
     return {
         section.audit_lookup: f"admin:{section.opts.app_label}_{section.opts.model_name}_change"
         for section in admin.site._registry.values()
-        if isinstance(section, AuditHistory) and section.has_view_permission(request)
+        if isinstance(section, AuditHistory) and section.has_pages_of(request, workspace_id)
     }
 
 
@@ -80,6 +85,10 @@ class AuditHistory(SectionAdmin):
     """
 
     audit_lookup = ""
+
+    def has_pages_of(self, request: HttpRequest, workspace_id: UUID | None) -> bool:
+        """Whether entries of the workspace, which the user may see, link to pages of this model."""
+        return self.has_view_permission(request)
 
     def history_url(self, obj: Model) -> str:
         return filtered_log_url(**{f"{self.audit_lookup}__exact": obj.pk})

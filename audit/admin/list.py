@@ -54,12 +54,11 @@ def prepare(
     Args:
         among: the entries that the user may see.
     """
-    pages = pages_of(request)
     seals = state.seals_of(entries)
     ends = download_ends.ends_of(entries, among)
     for entry in entries:
         found: Any = entry
-        found.pages = pages
+        found.pages = pages_of(request, entry.workspace_id)
         found.leaf, found.intact = seals.get(entry.pk, (None, True))
         found.outcome = ""
         if entry.action in DOWNLOADS:

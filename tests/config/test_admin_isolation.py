@@ -57,11 +57,13 @@ class Belongings:
 
     Attributes:
         hidden: the part of the secrets that support staff and operators must not see either.
+        of_keys: names and first characters of keys.
     """
 
     ids: dict[str, list[str]]
     secrets: set[str]
     hidden: set[str]
+    of_keys: list[str]
 
     def all_ids(self) -> list[str]:
         return list(itertools.chain.from_iterable(self.ids.values()))
@@ -115,19 +117,19 @@ def belongings(acme: Tenant) -> Belongings:
         "webhooks_endpoint": [str(endpoint.pk)],
         "webhooks_delivery": [str(delivery.pk)],
     }
+    of_keys = [acme.key.name, acme.key.prefix, gone.name, gone.prefix]
     hidden = {acme.raw, acme.key.digest, secret, endpoint.secret, "zephyr"}
     secrets = {
         *itertools.chain(
             ids["workspaces_workspace"], ids["apikeys_apikey"], ids["documents_document"]
         ),
-        *(acme.workspace.name, acme.key.name, acme.key.prefix),
-        *(gone.name, gone.prefix, acme.admin.username, bob.username),
+        *(*of_keys, acme.workspace.name, acme.admin.username, bob.username),
         *(document.title, person.name, person.email, "203.0.113.77", "acme-sync/1.0"),
         *(refusal.request_id, "203.0.113.78", "acme-other/1.0", "zora@initech.example"),
         *(str(endpoint.pk), endpoint.public_url, "Oops"),
         *(delivery.public_event_id, str(delivery.document_id)),
     }
-    return Belongings(ids, secrets | hidden, hidden)
+    return Belongings(ids, secrets | hidden, hidden, of_keys)
 
 
 def patterns(resolver: URLResolver | None = None) -> Iterator[URLPattern]:
@@ -333,37 +335,87 @@ def test_admin_opens_no_page_of_keys_or_webhooks_for_a_member_and_changes_nothin
 OF_OPERATORS = ("auth_user_activate", "auth_user_deactivate", "auth_user_password")
 # What only a workspace's admins change.
 OF_ADMINS = ("apikeys_", "webhooks_")
-# What support staff and operators see of it; all else is refused.
+# What support staff and operators see of webhooks; all else is refused.
 SEEN = tuple(
     f"{model}_{page}"
-    for model in ("apikeys_apikey", "webhooks_endpoint", "webhooks_delivery")
+    for model in ("webhooks_endpoint", "webhooks_delivery")
     for page in ("changelist", "change", "history")
 )
+# Where support staff and operators read what a key is called, as a log has it.
+LOGS = ("audit_", "usage_", "documents_", "index", "search")
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("who", ["support", "operator"])
-def test_admin_shows_support_and_operators_keys_and_webhooks_and_lets_them_change_nothing(
+def test_admin_shows_support_and_operators_webhooks_and_no_keys_and_lets_them_change_nothing(
     belongings: Belongings, acme: Tenant, who: str
 ) -> None:
     user = {"support": staff.support, "operator": staff.operator}[who]()
     client = staff.signed_in(user)
     client.raise_request_exception = False
     before = database()
+    of_keys = {*belongings.ids["apikeys_apikey"], *belongings.of_keys}
     own = OF_OPERATORS if who == "operator" else ()
     for sent, name, response in responses(client, belongings, own):
         assert response.status_code < 500, (name, sent)
         assert not leaked(sent, response, belongings.hidden), (name, sent)
-        writes = response.wsgi_request.method != "GET" and name != "apikeys_apikey_history"
-        if name.startswith(OF_ADMINS) and writes:
+        assert not leaked(sent, response, {KEYS}), (name, sent)
+        if not name.startswith(LOGS):
+            assert not leaked(sent, response, of_keys), (name, sent)
+        writes = response.wsgi_request.method != "GET"
+        if name.startswith("apikeys_") or (name.startswith(OF_ADMINS) and writes):
             assert response.status_code in (403, 404, 405), (name, sent)
         elif name.startswith(OF_ADMINS) and name not in SEEN:
             assert response.status_code in (301, 302, 403, 404), (name, sent)
     assert database() == before
-    client.force_login(user)
-    for key_id in belongings.ids["apikeys_apikey"]:  # one of them is deleted
-        url = reverse("admin:apikeys_apikey_change", args=[key_id])
-        assert client.get(url).status_code == 200
+
+
+KEYS = reverse("admin:apikeys_apikey_changelist")  # and the beginning of all pages of keys
+# Each page that names keys or leads to them: its name, and whose id is in its URL.
+NAMING_KEYS = (
+    ("index", ""),
+    ("audit_auditentry_changelist", ""),
+    ("audit_auditentry_change", "audit_auditentry"),
+    ("usage_refusedrequest_changelist", ""),
+    ("usage_refusedrequest_change", "usage_refusedrequest"),
+    ("documents_document_change", "documents_document"),
+    ("workspaces_workspace_change", "workspaces_workspace"),
+    ("workspaces_workspace_suspend", "workspaces_workspace"),
+    ("workspaces_workspace_plan", "workspaces_workspace"),
+    ("auth_user_change", "auth_user"),
+)
+
+
+@pytest.mark.parametrize("who", ["member", "support", "operator"])
+def test_admin_has_no_key_and_leads_to_none_for_who_is_no_admin_of_its_workspace(
+    belongings: Belongings, acme: Tenant, umbrella: Tenant, who: str
+) -> None:
+    user = {
+        "member": lambda: User.objects.get(username="bob@acme.example"),
+        "support": staff.support,
+        "operator": staff.operator,
+    }[who]()
+    client = staff.signed_in(user)
+    pages = [url for name, of in NAMING_KEYS for url in addresses(name, belongings.ids.get(of, []))]
+    found = [client.get(url) for url in pages]
+    searched = belongings.ids["apikeys_apikey"] + belongings.of_keys + [acme.raw]
+    found += [client.post(reverse("admin:search"), {"q": text}, follow=True) for text in searched]
+    # The same for one who is an admin, but next door.
+    Membership.objects.create(workspace=umbrella.workspace, user=user, role="ADMIN")
+    beside = [client.get(url) for url in pages]
+    for response in (*found, *beside):
+        text = text_of(response)
+        assert not [id for id in belongings.ids["apikeys_apikey"] if f"{KEYS}{id}" in text]
+        assert "active key" not in text
+        assert f"{KEYS}?workspace={acme.workspace.pk}" not in text
+    assert not [text for text in map(text_of, found) if KEYS in text]
+    assert KEYS in text_of(beside[0])  # the section, which has the keys of their own workspace
+    listed = text_of(client.get(KEYS))
+    assert umbrella.key.name in listed
+    assert not [text for text in belongings.of_keys if text in listed]
+    for id in belongings.ids["apikeys_apikey"]:
+        assert client.get(f"{KEYS}{id}/change/").status_code == 404
+        assert KEYS not in str(client.get(reverse("admin:search"), {"q": id}).headers)
 
 
 def normal(response: Any, sent: str) -> tuple[int, str]:

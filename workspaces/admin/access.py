@@ -4,13 +4,10 @@ from copy import copy
 from typing import Any
 
 from django.core.exceptions import ValidationError
-from django.db.models import F
 from django.http import HttpResponse
 from django.template.defaultfilters import pluralize
 from django.urls import reverse
-from django.utils.html import format_html, format_html_join
 
-from config.console.formatting import ago_with_exact
 from config.console.object_page import ActionPage, Prompt, Refused
 from workspaces import changes
 from workspaces.api_access import access_warning
@@ -21,7 +18,6 @@ from workspaces.models import Membership, Workspace
 from workspaces.permissions import is_operator
 from workspaces.plans import Plan
 
-NAMED = 10  # keys
 COUNTED = 1000  # deliveries
 
 
@@ -137,24 +133,14 @@ def consequences(workspace: Workspace, **changed: Any) -> list[str]:
         setattr(after, name, value)
     works_before, works_after = (not access_warning(each) for each in (workspace, after))
     if works_before != works_after:
-        return [*_of_keys(workspace, works_after), _of_webhooks(workspace, works_after)]
+        verb = "work again" if works_after else "stop"
+        return [
+            f"Its keys {verb} with the next request.",
+            _of_webhooks(workspace, works_after),
+        ]
     if works_after:
         return ["Its keys keep working."]
     return ["Its keys do not work now, and will not work afterwards either."]
-
-
-def _of_keys(workspace: Workspace, works: bool) -> list[str]:
-    count = workspace.keys.active().count()
-    if not count:
-        return ["It has no active keys."]
-    verb, end = ("work", "again from the next request on") if works else ("stop", "now")
-    text = f"1 active key {verb}s {end}." if count == 1 else f"{count:,} active keys {verb} {end}."
-    newest = workspace.keys.active().order_by(F("last_used_at").desc(nulls_last=True), "name")
-    times = ((each.name, each.last_used_at) for each in newest[:NAMED])
-    named = ((name, ago_with_exact(time) if time else "never") for name, time in times)
-    used = format_html_join(", ", "“{}” {}", named)
-    others = f", and {count - NAMED:,} more" if count > NAMED else ""
-    return [text, format_html("Last used: {}{}.", used, others)]
 
 
 def _of_webhooks(workspace: Workspace, works: bool) -> str:

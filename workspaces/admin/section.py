@@ -43,7 +43,6 @@ class WorkspacePage(ObjectPage):
 
     def context(self) -> dict[str, Any]:
         workspace, user = self.obj, self.user
-        own = workspace.is_administered_by(user)
         members: Any = workspace.memberships.select_related("user__confirmed_address")
         pending: Any = workspace.invitations.pending()
         return {
@@ -58,7 +57,7 @@ class WorkspacePage(ObjectPage):
             "history_url": self.section.history_url(workspace),
             "is_operator": is_operator(user),
             "may_manage": may_manage_members(user, workspace),
-            "sees_keys": own or sees_every_workspace(user),
+            "is_own": workspace.is_administered_by(user),
         }
 
 
