@@ -18,7 +18,6 @@ from workspaces.models import Workspace
 ON_A_DAY = "day"
 EXPIRY = [
     ("", "Never"),
-    ("30", "In 30 days"),
     ("90", "In 90 days"),
     ("365", "In a year"),
     (ON_A_DAY, "At the end of a day"),
@@ -64,9 +63,8 @@ class KeyForm(OnceForm, EditForm):
         label="Expires",
         required=False,
         choices=EXPIRY,
-        initial="90",
-        help_text="From then on, requests with it get 401. In its last 14 days, the start page "
-        "and the list of keys show a warning.",
+        help_text="A key that expires is safer: if it leaks, it does not work for ever. From then "
+        "on, requests with it get 401; 14 days before, the start page and the list of keys warn.",
     )
     expires_on = forms.DateField(
         label="Last day (UTC)",

@@ -50,6 +50,7 @@ class ApiKeyManager(_Manager["ApiKey"]):
         expires_at: datetime | None = None,
         id: uuid.UUID | None = None,
         raw: str = "",
+        ran_by: str = "",
     ) -> tuple["ApiKey", str]:
         """Creates a key.
 
@@ -57,6 +58,7 @@ class ApiKeyManager(_Manager["ApiKey"]):
             name: see `apikeys.validators`, like `note`.
             id: the key's id, if the caller has chosen it, so that a repeated call is detected.
             raw: the raw key of a demo; a random one without it.
+            ran_by: who ran the command that creates it, and did so instead of `by`.
 
         Returns:
             The stored key and the raw one, which is not stored and cannot be shown again.
@@ -74,7 +76,7 @@ class ApiKeyManager(_Manager["ApiKey"]):
             expires_at=expires_at,
             prefix=raw[:PUBLIC_LENGTH],
             digest=keys.digest(raw),
-            created_by=by,
+            created_by=None if ran_by else by,
         )
         if id and key_is_recorded(id):
             raise AlreadyIssued
@@ -85,9 +87,9 @@ class ApiKeyManager(_Manager["ApiKey"]):
             raise AlreadyIssued from exc
         facts = [f"expires {minute(key.expires_at)}"] if key.expires_at else []
         facts += [f"for: {key.note}"] if key.note else []
-        record(
-            Action.KEY_CREATED, by=by.get_username(), key=key.snapshot(), detail="; ".join(facts)
-        )
+        facts += [f"on behalf of {by}"] if ran_by else []
+        who = ran_by or by.get_username()
+        record(Action.KEY_CREATED, by=who, key=key.snapshot(), detail="; ".join(facts))
         return key, raw
 
 

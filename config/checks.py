@@ -65,6 +65,7 @@ def _is_weak(key: str) -> bool:
 def weaknesses(**kwargs: Any) -> list[CheckMessage]:
     """What the service starts with, although it should not be deployed like that.
 
+    config.E004: the 402 leads nowhere. It is an error, since customers read it.
     config.W001: each process counts the rate limit for itself.
     config.W002: keys and passwords may travel unencrypted.
     config.W003: plain HTTP is what nginx seems to send.
@@ -98,7 +99,15 @@ def weaknesses(**kwargs: Any) -> list[CheckMessage]:
             "Leave SECOND_FACTOR unset.",
         ),
     )
+    errors = [
+        Error(
+            "UPGRADE_URL is not set: a 402 sends customers to https://example.com/.",
+            hint="Set it to the page where a workspace admin changes the plan.",
+            id="config.E004",
+        )
+    ]
     return [
+        *(errors if settings.UPGRADE_URL.startswith("https://example.com/") else ()),
         *(Warning(text, hint=hint, id=id) for applies, id, text, hint in found if applies),
         *(
             Warning(sentence, hint="Rename or remove the line.", id="config.W005")

@@ -84,8 +84,9 @@ def _failed(request: HttpRequest, error: ApiError, template: str = "500.html") -
 
 
 def is_api(request: HttpRequest) -> bool:
-    """Whether the request gets JSON."""
-    return request.path == "/api" or request.path.startswith("/api/")
+    """Whether the request gets JSON: also with a doubled slash, or capital letters."""
+    path = f"/{request.path.lstrip('/').lower()}/"
+    return path.startswith("/api/")
 
 
 @with_csp

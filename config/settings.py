@@ -257,7 +257,7 @@ AUDIT_DAMAGE_SETTLED = env.text(
 UPGRADE_URL = env.text(
     "UPGRADE_URL",
     "https://example.com/settings/billing",
-    help="where a workspace admin changes the plan; the `href` of a 402",
+    help="where a workspace admin changes the plan; the `href` of a 402. Production needs its own",
 )
 WEBHOOK_TARGETS = env.choice(
     "WEBHOOK_TARGETS", "public", "any", help="where to: public HTTPS addresses, or `any` address"

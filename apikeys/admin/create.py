@@ -1,7 +1,9 @@
 """The pages that create a key: a new one, or one that replaces another. Each shows it, once."""
 
+from collections.abc import Iterable
 from typing import Any
 
+from django.conf import settings
 from django.http import Http404, HttpResponse
 from django.urls import reverse
 from django.utils.html import format_html
@@ -12,6 +14,7 @@ from apikeys.models import AlreadyEnded, AlreadyIssued, ApiKey
 from config.console.object_page import ActionPage, Prompt, Refused
 from workspaces.directory import label_for
 from workspaces.models import Workspace
+from workspaces.plans import WITH_API
 
 
 class KeyAction(ActionPage):
@@ -23,12 +26,26 @@ class KeyAction(ActionPage):
         return bool(self.section.has_delete_permission(self.request, self.obj))
 
 
+def require_plan(workspaces: Iterable[Workspace]) -> None:
+    """Raises `Refused` if no plan of these workspaces has keys."""
+    without = [each for each in workspaces if each.plan not in WITH_API]
+    if len(without) == len(list(workspaces)):
+        text = (
+            "Nothing was created: keys are available on the plans Pro and Business, and {} is on "
+            'another one. <a href="{}">Change the plan</a>'
+        )
+        raise Refused(format_html(text, without[0], settings.UPGRADE_URL))
+
+
 class CreateKey(KeyAction):
     """Asks for a new key, and shows it, once."""
 
     template_name = "admin/apikeys/apikey/new.html"
     form_class: type[KeyForm] = NewKeyForm
     done = "API key created"
+
+    def check(self) -> None:
+        require_plan(Workspace.objects.administered_by(self.user))
 
     def form_arguments(self) -> dict[str, Any]:
         return {"by": self.user}
@@ -45,6 +62,7 @@ class CreateKey(KeyAction):
 
     def make(self) -> tuple[ApiKey, str]:
         workspace = self.form.chosen_workspace()
+        require_plan([workspace])
         return ApiKey.objects.issue(workspace=workspace, by=self.user, **self.form.values())
 
     def run(self) -> HttpResponse:
@@ -102,6 +120,7 @@ class RollKey(CreateKey):
     done = "API key rolled"
 
     def check(self) -> None:
+        require_plan([self.obj.workspace])
         if self.obj.state.has_ended:
             raise self.ended()
 

@@ -93,22 +93,20 @@ def _sentence(row: RefusedRequest, deleted: AuditEntry | None) -> str:
 
 def _of_key(row: RefusedRequest, deleted: AuditEntry | None) -> str:
     """Why what was sent as a key is none that works."""
-    key = row.key
+    key, name = row.key, f"{row.key_prefix}… (“{row.key_name}”)"
     if not row.key_prefix:  # there is no header, or it is of another form
         return f"{row.reason[:1].upper()}{row.reason[1:]}."
     if deleted:
         at, by = f"{deleted.created_at:%Y-%m-%d %H:%M:%S} UTC", deleted.person
-        return f"The key “{row.key_name}” was deleted at {at} by {by}."
-    return _of_existing(key) if key else f"No key of this service begins with {row.key_prefix}."
-
-
-def _of_existing(key: ApiKey) -> str:
+        return f"The key {name} was deleted at {at} by {by}."
+    if not key:
+        return f"No key of this service begins with {row.key_prefix}."
     if key.revoked_at:
         by = f" by {key.revoked_by.get_username()}" if key.revoked_by else ""
-        return f"The key “{key.name}” was revoked at {key.revoked_at:%Y-%m-%d %H:%M:%S} UTC{by}."
+        return f"The key {name} was revoked at {key.revoked_at:%Y-%m-%d %H:%M:%S} UTC{by}."
     if key.state is State.EXPIRED:
-        return f"The key “{key.name}” expired at {key.expires_at:%Y-%m-%d %H:%M:%S} UTC."
-    return f"The key “{key.name}” is active now."
+        return f"The key {name} expired at {key.expires_at:%Y-%m-%d %H:%M:%S} UTC."
+    return f"The key {name} is active now."
 
 
 def _of_missing(row: RefusedRequest) -> str:

@@ -205,8 +205,9 @@ class RangeNotSatisfiable(ApiError):
 
 
 class TooManyRequests(ApiError):
-    """The key has made all requests that it may make in this minute. The text and `Retry-After`
-    say how many seconds to wait; it is the first number in the text.
+    """The key has made all requests that it may make in this minute. Each key has fixed minutes of
+    its own. The text and `Retry-After` say how many seconds to wait; it is the first number in the
+    text.
 
     Args:
         limit: requests that a key may make in a minute.

@@ -55,12 +55,10 @@ def text(response: Any) -> str:
     return body(response).split("<main")[1]
 
 
-@pytest.mark.parametrize("who", ["admin", "support", "operator"])
-def test_key_page_says_all_that_is_known_of_the_key(acme: Tenant, who: str) -> None:
+def test_key_page_says_all_that_is_known_of_the_key(acme: Tenant, ada: Client) -> None:
     used(acme)
     acme.key.revoke(by=acme.admin)
-    user = {"admin": lambda: acme.admin, "support": staff.support, "operator": staff.operator}[who]
-    html = text(staff.signed_in(user()).get(page(acme.key)))
+    html = text(ada.get(page(acme.key)))
     for expected in (
         *("Acme sync", f"{acme.key.prefix}", str(acme.key.pk), "Revoked", "Acme", "Pro"),
         *(f"Created by {acme.admin.username}", f"Revoked by {acme.admin.username}"),
@@ -93,66 +91,50 @@ def test_key_page_offers_actions_and_no_change_to_its_admin(acme: Tenant, ada: C
     assert "Expired" in html
 
 
-def test_key_of_another_workspace_is_read_only_for_support(acme: Tenant, umbrella: Tenant) -> None:
+def test_support_staff_who_are_admins_too_have_only_the_keys_of_their_workspace(
+    acme: Tenant, umbrella: Tenant
+) -> None:
     sam = staff.support()
     Membership.objects.create(workspace=umbrella.workspace, user=sam, role="ADMIN")
     client = staff.signed_in(sam)
-    html = text(client.get(LIST, {"workspace": str(acme.workspace.pk)}))
-    assert acme.key.name in html
-    assert "_selected_action" not in html
+    for query in ({}, {"workspace": str(acme.workspace.pk)}, {"q": acme.key.prefix}):
+        assert acme.key.name not in text(client.get(LIST, query))
+    assert umbrella.key.name in text(client.get(LIST))
+    assert client.get(page(acme.key)).status_code == 404
     chosen = [acme.key.pk, umbrella.key.pk]
-    data = {"action": "revoke_selected", "_selected_action": chosen, "confirmed": "yes"}
-    client.post(f"{LIST}?workspace={acme.workspace.pk}", data)
-    client.post(LIST, data)
+    client.post(
+        LIST, {"action": "revoke_selected", "_selected_action": chosen, "confirmed": "yes"}
+    )
     client.post(page(acme.key, "revoke"), {"confirmed": "yes"})
     assert acme.get("/me").status == 200
     assert umbrella.get("/me").status == 401
 
 
-def test_key_list_of_support_has_one_workspace(acme: Tenant, umbrella: Tenant, sam: Client) -> None:
-    html = text(sam.get(LIST))
-    assert "Find a key" in html
-    for query in (
-        {"workspace": str(acme.workspace.pk)},
-        {"q": acme.key.prefix},
-        {"q": f" {acme.key.pk} "},
-    ):
-        html = text(sam.get(LIST, query))
-        assert acme.key.name in html
-        assert "Acme · 00000001" in html
-        assert umbrella.key.name not in html
-    for query in ({"q": "dtd_"}, {"q": "Acme"}, {"workspace": str(uid(9))}, {"workspace": "x"}):
-        html = text(sam.get(LIST, query))
-        assert acme.key.name not in html
-        assert "No key matches" in html
-
-
-def test_key_page_of_a_deleted_key_is_made_from_the_audit_log(acme: Tenant, sam: Client) -> None:
+def test_key_page_of_a_deleted_key_is_made_from_the_audit_log(acme: Tenant, ada: Client) -> None:
     used(acme)
     acme.key.delete_by(by=acme.admin)
     factories.issue(acme.workspace, "Later", acme.admin)
-    for client in (sam, staff.signed_in(acme.admin)):
-        html = text(client.get(page(acme.key)))
-        for expected in (
-            *("Acme sync", acme.key.prefix, "Deleted", f"Deleted by {acme.admin.username}"),
-            *("203.0.113.9", "1,209", f"Created by {acme.admin.username}"),
-        ):
-            assert expected in html, expected
-        assert page(acme.key, "delete") not in html
-        assert client.post(page(acme.key)).status_code == 405
+    html = text(ada.get(page(acme.key)))
+    for expected in (
+        *("Acme sync", acme.key.prefix, "Deleted", f"Deleted by {acme.admin.username}"),
+        *("203.0.113.9", "1,209", f"Created by {acme.admin.username}"),
+    ):
+        assert expected in html, expected
+    assert page(acme.key, "delete") not in html
+    assert ada.post(page(acme.key)).status_code == 405
 
 
 @pytest.mark.parametrize("key_id", ["x", "00000000-0000-4000-8000-000000000009", "%00", "-1"])
-def test_key_page_of_an_unknown_or_malformed_id_is_not_found(sam: Client, key_id: str) -> None:
-    assert sam.get(f"{LIST}{key_id}/change/").status_code == 404
+def test_key_page_of_an_unknown_or_malformed_id_is_not_found(ada: Client, key_id: str) -> None:
+    assert ada.get(f"{LIST}{key_id}/change/").status_code == 404
 
 
 def test_key_page_says_why_its_workspace_is_refused(
-    frozen: Tenant, freebie: Tenant, acme: Tenant, sam: Client
+    frozen: Tenant, freebie: Tenant, acme: Tenant, ada: Client
 ) -> None:
-    html = text(sam.get(page(frozen.key)))
+    html = text(staff.signed_in(frozen.admin).get(page(frozen.key)))
     assert "is suspended: its keys are refused" in html
-    assert "Who changed that, and when" in html
-    assert "ask the operator" in text(staff.signed_in(frozen.admin).get(page(frozen.key)))
-    assert "plan does not include the API" in text(sam.get(page(freebie.key)))
-    assert "refused" not in text(sam.get(page(acme.key))).lower().replace("refused requests", "")
+    assert "ask the operator" in html
+    html = text(staff.signed_in(freebie.admin).get(page(freebie.key)))
+    assert "plan does not include the API" in html
+    assert "refused" not in text(ada.get(page(acme.key))).lower().replace("refused requests", "")

@@ -64,7 +64,7 @@ def test_key_list_says_all_of_a_key_that_may_be_seen(acme: Tenant, ada: Client) 
     for text in (key.name, f"{key.prefix}…", exact(key.created_at), acme.admin.username, "Active"):
         assert text in html
     assert 'title="2026-01-05 10:00:00 UTC"' in html
-    assert "Acme · API keys" in html
+    assert "Acme · Developer settings" in html
     assert acme.raw not in html
     assert key.digest not in html
     assert "in Acme" not in html
@@ -101,7 +101,7 @@ def test_key_list_shows_workspaces_of_several(acme: Tenant, umbrella: Tenant, ad
     assert umbrella.key.name in html
     only = body(ada.get(LIST, {"workspace": str(umbrella.workspace.pk)}))
     assert acme.key.name not in only
-    assert "Umbrella · API keys" in only
+    assert "Umbrella · Developer settings" in only
     both.delete()
     assert umbrella.key.name not in body(ada.get(LIST))
 
@@ -193,6 +193,19 @@ def test_key_creation_needs_a_name_and_nothing_else(ada: Client) -> None:
     raw_of(create(ada))
 
 
+def test_key_does_not_expire_unless_asked_and_the_form_says_what_is_safer(ada: Client) -> None:
+    html = body(ada.get(NEW)).partition('name="expires"')[2].partition("</select>")[0]
+    assert re.findall(r'<option value="(\w*)"( selected)?', html) == [
+        ("", " selected"),
+        ("90", ""),
+        ("365", ""),
+        ("day", ""),
+    ]
+    assert "A key that expires is safer" in body(ada.get(NEW))
+    create(ada, expires="")
+    assert ApiKey.objects.get(name="CRM sync").expires_at is None
+
+
 def test_key_creation_shows_the_key_once_and_it_works(acme: Tenant, ada: Client) -> None:
     response = create(ada)
     raw = raw_of(response)
@@ -230,11 +243,11 @@ def test_key_creation_has_a_note_and_an_expiry(acme: Tenant, ada: Client) -> Non
     entry = AuditEntry.objects.get(action=Action.KEY_CREATED, key_id=key.pk)
     assert entry.detail == f"expires {day} 23:59 UTC; for: Nightly copy, by Bob"
     assert "Nightly copy, by Bob" in body(ada.get(LIST))
-    create(ada, "  Ünï <b>& co</b> 👩‍💻  ", expires="30")
-    month = ApiKey.objects.get(name="Ünï <b>& co</b> 👩‍💻")
+    create(ada, "  Ünï <b>& co</b> 👩‍💻  ", expires="90")
+    quarter = ApiKey.objects.get(name="Ünï <b>& co</b> 👩‍💻")
     assert "<b>& co" not in body(ada.get(LIST))
-    assert month.expires_at is not None
-    assert timedelta(days=29) < month.expires_at - timezone.now() <= timedelta(days=30)
+    assert quarter.expires_at is not None
+    assert timedelta(days=89) < quarter.expires_at - timezone.now() <= timedelta(days=90)
 
 
 WRONG: list[tuple[dict[str, str], str]] = [
@@ -249,8 +262,8 @@ WRONG: list[tuple[dict[str, str], str]] = [
     ({"expires": "day", "expires_on": "tomorrow"}, "This is not a day."),
     ({"expires": "day", "expires_on": "10000-01-01"}, "This is not a day."),
     ({"expires": "day", "expires_on": "9999-12-31"}, "Choose a day within the next five years"),
-    ({"expires": "30", "expires_on": f"{today()}"}, "Choose “At the end of a day”"),
-    ({"expires": "-1"}, "Select a valid choice."),
+    ({"expires": "90", "expires_on": f"{today()}"}, "Choose “At the end of a day”"),
+    ({"expires": "30"}, "Select a valid choice."),
     ({"note": "x" * 201}, "at most 200 characters"),
     ({"note": "a\u202eb"}, "must not contain line breaks or other control characters"),
     ({"note": f"dtd_{'x' * 40}"}, "A note must not contain an API key."),
@@ -283,7 +296,7 @@ def test_key_pages_tell_workspaces_with_the_same_name_apart(acme: Tenant, ada: C
     assert labels[1] in body(create(ada, workspace=str(twin.pk)))
     for name in ("change", "revoke", "roll", "delete"):
         assert labels[1] in body(ada.get(page(key, name)))
-    assert f"{labels[1]} · API keys" in body(ada.get(LIST, {"workspace": str(twin.pk)}))
+    assert f"{labels[1]} · Developer settings" in body(ada.get(LIST, {"workspace": str(twin.pk)}))
 
 
 def test_key_creation_form_belongs_to_one_user(acme: Tenant, umbrella: Tenant, ada: Client) -> None:
@@ -314,9 +327,7 @@ def test_key_pages_say_what_to_do_where_keys_are_refused(
     client.force_login(freebie.admin)
     upgrade = f'<a href="{settings.UPGRADE_URL}">Change the plan</a>'
     assert upgrade in body(client.get(START))
-    for response in (client.get(LIST), client.get(NEW), create(client)):
-        assert upgrade in body(response)
-        assert "will work once the workspace moves to Pro or Business" in body(response)
+    assert upgrade in body(client.get(LIST))
     client.force_login(frozen.admin)
     why = reverse("admin:workspaces_workspace_change", args=[frozen.workspace.pk])
     for url in (START, LIST):
@@ -327,6 +338,31 @@ def test_key_pages_say_what_to_do_where_keys_are_refused(
         settings.SUPPORT_EMAIL = "help@example.com"
         html = body(client.get(url))
         assert 'write to <a href="mailto:help@example.com">help@example.com</a>' in html
+
+
+def test_keys_are_created_and_rolled_on_plans_with_the_api_only(
+    freebie: Tenant, acme: Tenant, client: Client, settings: Any
+) -> None:
+    client.force_login(freebie.admin)
+    sentence = "Nothing was created: keys are available on the plans Pro and Business, and Freebie"
+    upgrade = f'<a href="{settings.UPGRADE_URL}">Change the plan</a>'
+    data = {"name": "New", "new_id": "x", "old_key_ends": "0"}
+    for url in (NEW, page(freebie.key, "roll")):
+        for response in (client.get(url, follow=True), client.post(url, data, follow=True)):
+            assert sentence in body(response)
+            assert upgrade in body(response)
+    # Of several workspaces, the others can have new keys.
+    Membership.objects.create(workspace=acme.workspace, user=freebie.admin, role="ADMIN")
+    fields = {**form_of(body(client.get(NEW))), "name": "New"}
+    refused = client.post(NEW, {**fields, "workspace": str(freebie.workspace.pk)}, follow=True)
+    assert sentence in body(refused)
+    raw_of(client.post(NEW, {**fields, "workspace": str(acme.workspace.pk)}))
+    assert set(ApiKey.objects.filter(workspace=freebie.workspace)) == {freebie.key}
+    client.post(page(freebie.key, "revoke"), {"confirmed": "yes"})
+    freebie.key.refresh_from_db()
+    assert freebie.key.revoked_at is not None
+    client.post(page(freebie.key, "delete"), {"confirmed": "yes"})
+    assert not ApiKey.objects.filter(workspace=freebie.workspace).exists()
 
 
 def test_key_list_marks_keys_that_are_refused(frozen: Tenant, ada: Client, client: Client) -> None:
@@ -448,7 +484,7 @@ def test_key_pages_close_with_the_membership_from_the_next_click(acme: Tenant, a
     assert ada.get(LIST).status_code == 200
     Membership.objects.filter(user=acme.admin).update(role=Membership.Role.MEMBER)
     assert ada.get(LIST).status_code == 403
-    assert "API keys" not in body(ada.get(reverse("admin:index")))
+    assert "Developer settings" not in body(ada.get(reverse("admin:index")))
     assert ada.post(NEW, {"name": "Mine", "new_id": "x"}).status_code == 403
     assert Workspace.objects.get(pk=acme.workspace.pk).keys.count() == 1
 

@@ -308,10 +308,9 @@ def test_reports_read_indexes(acme: Tenant) -> None:
         report.refused(("status", "reason"), key_id=uid(1, 2))
         find_request("00000001")
         report.daily([uid(1, 1), uid(2, 1)], of="workspace_id")
-        report.limited_keys(workspaces=[uid(1, 1)])
+        report.limited_keys([uid(1, 1)])
         report.refused_ended_keys([uid(1, 1)])
         report.top_workspaces()
-        report.limited_keys()
         report.refused(("key_id", "status"), key_id__isnull=False)
         report.refused(("key_id", "status"), key_id__isnull=False, status=401)
     for query in captured:
@@ -415,7 +414,6 @@ def test_part_of_the_start_page_fails_alone(acme: Tenant, monkeypatch: pytest.Mo
 def test_start_page_of_support_has_known_keys_once_for_each_status(
     acme: Tenant, umbrella: Tenant, sam: Client
 ) -> None:
-    used(acme.key.pk, acme.workspace.pk, limited=4120)
     [theirs, *_] = refused(
         3, **of_key(umbrella), created_at=lambda n: timezone.now() - timedelta(hours=n)
     )
@@ -429,7 +427,6 @@ def test_start_page_of_support_has_known_keys_once_for_each_status(
     assert "429 No document has this id. and 1,019 more" in text
     assert "404 No document has this id. and 2 more" in text
     assert len(re.findall("No document has this id", text)) == 3
-    assert "Acme sync Acme · 00000001 4,120" in text
     assert f"{LIST}?key_id__exact={acme.key.pk}&amp;status__exact=429" in page
     for row in (theirs, first):
         assert reverse("admin:usage_refusedrequest_change", args=[row.pk]) in page
@@ -440,11 +437,10 @@ def test_pages_say_so_if_there_is_nothing_or_it_was_deleted(acme: Tenant, sam: C
     operator = staff.operator()
     text = text_of(start(operator))
     assert "No request of a known key was refused in the last 30 days." in text
-    assert "No key was used today (UTC)." in text
+    assert "There were no requests today (UTC)." in text
     assert "No key was used in the last 30 days." in text_of(start(acme.admin))
     used(uid(1, 9), uid(1, 9), limited=3)
     text = text_of(start(operator))
-    assert "a deleted key" in text
     assert "a deleted workspace" in text
     [row] = refused(key_prefix="dtd_ZZZZZZZZ", address="")
     text = html(page(sam, row))
@@ -458,10 +454,6 @@ def test_key_page_folds_refused_requests_by_their_reason(acme: Tenant, umbrella:
     for reason in ("No document has this id.", "It belongs to another workspace."):
         refused(2, **of_key(acme, document_id=uid(9, 3)), reason=reason, created_at=earlier)
     url = reverse("admin:apikeys_apikey_change", args=[acme.key.pk])
-    text = text_of(html(signed_in(staff.support()).get(url)))
-    assert "429 Over the limit. and 5 more like it" in text
-    assert "404 No document has this id. and 1 more like it" in text
-    assert "404 It belongs to another workspace. and 1 more like it" in text
     text = text_of(html(signed_in(acme.admin).get(url)))
     assert "429 Over the limit. and 5 more like it" in text
     assert f"404 {NO_DOCUMENT} and 3 more like it" in text

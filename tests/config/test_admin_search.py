@@ -1,5 +1,7 @@
 """One search over all sections, in the header of the console."""
 
+import re
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -33,8 +35,9 @@ def test_search_with_one_result_leads_to_its_page(acme: Tenant, sam: Client, des
     assert target(sam, f"/api/v1/documents/{document.pk}") == page_of(
         "documents_document", document.pk
     )
-    assert target(sam, acme.key.prefix) == page_of("apikeys_apikey", acme.key.pk)
-    assert target(sam, str(acme.key.pk)) == page_of("apikeys_apikey", acme.key.pk)
+    ada = signed_in(acme.admin)
+    assert target(ada, acme.key.prefix) == page_of("apikeys_apikey", acme.key.pk)
+    assert target(ada, str(acme.key.pk)) == page_of("apikeys_apikey", acme.key.pk)
     workspace = page_of("workspaces_workspace", acme.workspace.pk)
     assert target(sam, str(acme.workspace.pk)) == workspace
     assert target(sam, acme.admin.username) == workspace
@@ -53,6 +56,24 @@ def test_search_never_has_a_whole_key_in_a_url(acme: Tenant) -> None:
     ):
         assert response["Location"] == f"{SEARCH}?q={acme.key.prefix}"
     assert target(client, acme.key.prefix) == page_of("apikeys_apikey", acme.key.pk)
+
+
+def test_search_for_a_pasted_key_leads_support_to_why_it_is_refused(
+    acme: Tenant, sam: Client, desk: Client, flusher: ModuleType
+) -> None:
+    acme.key.revoke(by=acme.admin)
+    acme.get("/me")
+    assert flusher.flush()
+    for client in (sam, desk):
+        html = body(client.post(SEARCH, {"q": f"Bearer {acme.raw}"}, follow=True))
+        for section in ("audit_auditentry", "usage_refusedrequest"):
+            url = f"{reverse(f'admin:{section}_changelist')}?q={acme.key.prefix}"
+            assert f'href="{url}"' in html
+            listed = body(client.get(url))
+            assert acme.key.name in listed
+        assert re.search(
+            rf"The key {acme.key.prefix}… \(“Acme sync”\) was revoked at .* by {acme.admin}", listed
+        )
 
 
 def test_search_finds_nothing_of_another_workspace(acme: Tenant, umbrella: Tenant) -> None:
@@ -75,12 +96,12 @@ def test_search_says_what_it_looked_for_when_nothing_is_found(sam: Client) -> No
 
 
 def test_search_of_one_section_fails_alone(
-    acme: Tenant, sam: Client, monkeypatch: pytest.MonkeyPatch
+    acme: Tenant, ada: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: Any) -> Any:
         raise OperationalError
 
     monkeypatch.setattr(ApiKeyAdmin, "found", fail)
-    html = body(sam.get(SEARCH, {"q": acme.workspace.name}))
-    assert "API keys could not be searched in time" in html
+    html = body(ada.get(SEARCH, {"q": acme.workspace.name}))
+    assert "Developer settings could not be searched in time" in html
     assert page_of("workspaces_workspace", acme.workspace.pk) in html

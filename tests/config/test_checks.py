@@ -25,6 +25,7 @@ PRODUCTION = {
     "AUDIT_PUBLIC_KEYS": str(seals.KEY.public),
     "AUDIT_WITNESSES": "file:/var/lib/documents-api/checkpoints,bucket",
     "AUDIT_WITNESS_BUCKET": "documents-checkpoints",
+    "UPGRADE_URL": "https://www.example.com/billing",
 }
 
 
@@ -83,6 +84,8 @@ def test_check_deploy_finds_nothing_in_production(transactional_db: None, acme: 
         ("SECOND_FACTOR", "nobody", "(config.W004) SECOND_FACTOR is nobody"),
         ("NGINX_HANDOFF", "yes", "(config.W005) NGINX_HANDOFF is now X_ACCEL_DOWNLOADS."),
         ("SECRET_KEY", "secret", "(config.E002) SECRET_KEY can be guessed."),
+        ("UPGRADE_URL", "", "(config.E004) UPGRADE_URL is not set"),
+        ("UPGRADE_URL", "https://example.com/billing", "(config.E004) UPGRADE_URL is not set"),
         ("ALLOWED_HOSTS", "*", "(config.E003) ALLOWED_HOSTS accepts every host."),
         ("AUDIT_PUBLIC_KEYS", "", "(audit.W002) AUDIT_PUBLIC_KEYS is not set"),
         ("AUDIT_PUBLIC_KEYS", "CHANGE-ME", "(audit.E002) AUDIT_PUBLIC_KEYS is not valid"),

@@ -130,13 +130,24 @@ def test_issue_key_prints_the_raw_key_once_and_keeps_only_its_hash(acme: Tenant)
 
     key = ApiKey.objects.get(name="Backup")
     assert raw.startswith("dtd_")
-    assert (key.prefix, key.workspace, key.created_by) == (raw[:12], acme.workspace, acme.admin)
+    assert (key.prefix, key.workspace) == (raw[:12], acme.workspace)
     entry = AuditEntry.objects.get(key_id=key.id)
-    assert (entry.action, entry.key_name, entry.person) == (
-        Action.KEY_CREATED,
-        "Backup",
-        acme.admin.username,
-    )
+    assert (entry.action, entry.key_name) == (Action.KEY_CREATED, "Backup")
+
+
+def test_issue_key_records_who_ran_it_and_not_the_admin(acme: Tenant) -> None:
+    command("issue_key", str(acme.workspace.id), "Backup", "--by", acme.admin.username)
+    entry = AuditEntry.objects.get(key_name="Backup")
+    assert (entry.person, entry.detail) == (actor(), f"on behalf of {acme.admin.username}")
+    assert actor() != acme.admin.username
+    assert ApiKey.objects.get(name="Backup").created_by is None
+
+
+def test_issue_key_warns_where_the_key_will_be_refused(
+    freebie: Tenant, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command("issue_key", str(freebie.workspace.id), "Backup", "--by", freebie.admin.username)
+    assert "Note: Freebie's plan does not include the API" in capsys.readouterr().err
 
 
 def test_issue_key_is_for_admins_of_that_workspace_only(acme: Tenant, umbrella: Tenant) -> None:

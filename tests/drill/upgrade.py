@@ -36,6 +36,8 @@ grep 'pg_terminate_backend: .* pg_dump' <<<"$output"
 grep 'Stopped. Nothing is changed yet.' <<<"$output"
 wait"""
 UPGRADE = f"""{RELEASE}
+grep -q '^UPGRADE_URL=' /etc/documents-api/env ||
+  echo UPGRADE_URL=https://www.example.com/plan >>/etc/documents-api/env
 $release/deploy/upgrade /root/documents-api.tar --backup /var/backups/documents-api"""
 # 1.0.0 has no units and no guide. Its nginx.conf leaves folders and TLS to the operator.
 PACKAGES = """apt-get update -qq

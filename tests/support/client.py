@@ -79,7 +79,8 @@ def get(
     sent = {name.replace("_", "-"): value for name, value in headers.items()}
     if authorization is not None:
         sent["Authorization"] = authorization
-    response = _client().generic(method, path, headers=sent)
+    # With a host, since "//api/v1/me" alone would be the path "/v1/me" of the host "api".
+    response = _client().generic(method, f"http://testserver{path}", headers=sent)
     if response.streaming:
         chunks: Iterable[bytes] = response.streaming_content  # type: ignore[attr-defined]
         body = b"".join(chunks)

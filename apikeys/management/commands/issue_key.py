@@ -9,12 +9,17 @@ from django.core.management.base import BaseCommand, CommandError
 
 from apikeys import validators as names
 from apikeys.models import ApiKey
+from config.runtime.request_context import actor
+from workspaces.api_access import access_warning
 from workspaces.models import Membership
 
 
 class Command(BaseCommand):
     requires_migrations_checks = True
-    help = "Creates an API key and prints it, once. Only an admin of the workspace can create one."
+    help = (
+        "Creates an API key on behalf of an admin of the workspace, and prints it, once. The audit "
+        "log names who ran this."
+    )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("workspace_id", help="as create_workspace printed it")
@@ -34,5 +39,10 @@ class Command(BaseCommand):
             membership = None
         if membership is None:
             raise CommandError(f"{login} is not an admin of a workspace with that id.")
-        _, raw = ApiKey.objects.issue(workspace=membership.workspace, name=name, by=membership.user)
+        workspace = membership.workspace
+        if warning := access_warning(workspace):
+            self.stderr.write(f"Note: {warning}")
+        _, raw = ApiKey.objects.issue(
+            workspace=workspace, name=name, by=membership.user, ran_by=actor()
+        )
         self.stdout.write(raw)
