@@ -85,7 +85,7 @@ def test_docs_facts_are_those_of_the_code() -> None:
     shown = dict(re.findall(r'<th scope="row">(.*?)</th><td>([\d,]+)', text_of("/sizes")))
     assert {row: shown[row] for row in rows} == {row: f"{most:,}" for row, most in rows.items()}
     assert f"{REQUESTS_PER_MINUTE} requests a minute" in text_of("/limits")
-    for text in (text_of("/limits"), DOCUMENT["info"]["description"]):
+    for text in (text_of("/limits"), SCHEMA["info"]["description"]):
         assert "fixed minutes of its own" in text
     events = " ".join(text_of("/events").split())
     assert f"Events are kept for {KEEP_DAYS} days, and a cursor works as long" in events

@@ -284,7 +284,7 @@ def test_admin_pages_are_not_kept_by_a_browser(ada: User, client: Client, name: 
 def test_admin_start_page_shows_what_a_user_may_do(acme: Tenant, client: Client) -> None:
     client.force_login(acme.admin)
     html = client.get(INDEX).content.decode()
-    assert "API keys" in html
+    assert "Developer settings" in html
     assert "Users" not in html
     client.force_login(factories.user("bob@acme.example", is_staff=True))
     assert "There is nothing here for bob@acme.example" in client.get(INDEX).content.decode()
