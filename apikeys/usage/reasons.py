@@ -8,7 +8,6 @@ from collections.abc import Collection
 from django.db.models import prefetch_related_objects
 
 from apikeys import keys
-from apikeys.models import ApiKey
 from apikeys.states import State
 from apikeys.usage.models import RefusedRequest
 from audit.models import Action, AuditEntry

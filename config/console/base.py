@@ -211,7 +211,8 @@ class SectionAdmin(NoPermissions, ModelAdmin):
 
     def message_user(self, request: HttpRequest, *args: Any, **kwargs: Any) -> None:
         """Django's messages of our sections are of an action that was not run."""
-        text = f"Nothing was done. Select {self.opts.verbose_name_plural}, and choose what to do with them."
+        what = self.opts.verbose_name_plural
+        text = f"Nothing was done. Select {what}, and choose what to do with them."
         super().message_user(request, text, messages.WARNING)
 
     def response_action(

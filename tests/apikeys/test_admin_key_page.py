@@ -14,7 +14,7 @@ from apikeys.models import ApiKey
 from apikeys.usage.models import KeyAddress
 from tests.apikeys.test_admin_keys import LIST, page
 from tests.support import factories, staff, usage
-from tests.support.factories import Tenant, at, uid
+from tests.support.factories import Tenant, at
 from tests.support.staff import body
 from workspaces.models import Membership
 
@@ -102,9 +102,7 @@ def test_support_staff_who_are_admins_too_have_only_the_keys_of_their_workspace(
     assert umbrella.key.name in text(client.get(LIST))
     assert client.get(page(acme.key)).status_code == 404
     chosen = [acme.key.pk, umbrella.key.pk]
-    client.post(
-        LIST, {"action": "revoke_selected", "_selected_action": chosen, "confirmed": "yes"}
-    )
+    client.post(LIST, {"action": "revoke_selected", "_selected_action": chosen, "confirmed": "yes"})
     client.post(page(acme.key, "revoke"), {"confirmed": "yes"})
     assert acme.get("/me").status == 200
     assert umbrella.get("/me").status == 401

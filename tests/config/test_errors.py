@@ -21,7 +21,8 @@ PATHS = ("/me", "/documents", "/documents/{id}", "/documents/{id}/download")
 NOWHERE = [
     *("/api", "/api/", "/api/v1", "/api/v1/", "/api/v2/me", "/api/v1x/me", "/api/v1/nothing"),
     *("/api/v1/me/", "/api/v1/me.json", "/api/v1//me", "/api/v1/ME", "/api/v1/documents/"),
-    *("//api/v1/me", "/API/v1/me", "//API", "/api/v1/%00", "/api/v1/%FF", "/api/v1/a%0Ab", "/api/v1/<script>"),
+    *("//api/v1/me", "/API/v1/me", "//API"),
+    *("/api/v1/%00", "/api/v1/%FF", "/api/v1/a%0Ab", "/api/v1/<script>"),
 ]
 
 

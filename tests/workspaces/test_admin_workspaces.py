@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from audit.models import Action
 from events.webhooks.models import Endpoint
-from tests.support import factories, staff, webhooks
+from tests.support import staff, webhooks
 from tests.support.factories import Tenant
 from tests.support.staff import body, told
 from workspaces import changes

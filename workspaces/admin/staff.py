@@ -51,8 +51,8 @@ class MakeSupport(MakeOperator):
     title = "Make {0} support staff?"
     text = (
         "Support staff read the audit log, the refused requests and the documents of every "
-        "workspace, not its keys. They change nothing. It takes effect with the next click of the user. Operators get an "
-        "e-mail, and the audit log keeps your reason."
+        "workspace, not its keys. They change nothing. It takes effect with the next click of the "
+        "user. Operators get an e-mail, and the audit log keeps your reason."
     )
 
 
