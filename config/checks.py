@@ -65,7 +65,7 @@ def _is_weak(key: str) -> bool:
 def weaknesses(**kwargs: Any) -> list[CheckMessage]:
     """What the service starts with, although it should not be deployed like that.
 
-    config.E004: the 402 leads nowhere. It is an error, since customers read it.
+    config.E004: the 402 leads to nobody's page. It is an error, since customers read it.
     config.W001: each process counts the rate limit for itself.
     config.W002: keys and passwords may travel unencrypted.
     config.W003: plain HTTP is what nginx seems to send.
@@ -101,8 +101,8 @@ def weaknesses(**kwargs: Any) -> list[CheckMessage]:
     )
     errors = [
         Error(
-            "UPGRADE_URL is not set: a 402 sends customers to https://example.com/.",
-            hint="Set it to the page where a workspace admin changes the plan.",
+            "A 402 leads customers to https://example.com/.",
+            hint="Set UPGRADE_URL to the page where a workspace admin changes the plan.",
             id="config.E004",
         )
     ]

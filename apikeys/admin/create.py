@@ -28,13 +28,13 @@ class KeyAction(ActionPage):
 
 def require_plan(workspaces: Iterable[Workspace]) -> None:
     """Raises `Refused` if no plan of these workspaces has keys."""
-    without = [each for each in workspaces if each.plan not in WITH_API]
-    if len(without) == len(list(workspaces)):
+    given = list(workspaces)
+    if not any(each.plan in WITH_API for each in given):
         text = (
             "Nothing was created: keys are available on the plans Pro and Business, and {} is on "
             'another one. <a href="{}">Change the plan</a>'
         )
-        raise Refused(format_html(text, without[0], settings.UPGRADE_URL))
+        raise Refused(format_html(text, given[0], settings.UPGRADE_URL))
 
 
 class CreateKey(KeyAction):
