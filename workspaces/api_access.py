@@ -3,9 +3,10 @@
 from typing import Any
 
 from rest_framework.permissions import BasePermission
+from rest_framework.request import Request
 
+from config.api.active_key import ActiveKey
 from config.api.errors import PlanRequired, WorkspaceSuspended
-from config.api.request import ActiveKey, ApiRequest
 from workspaces.models import Workspace
 from workspaces.plans import WITH_API, Plan
 
@@ -54,6 +55,6 @@ def access_warning(
 class WorkspaceMayUseApi(BasePermission):
     """`check_api_access` as a DRF permission; each refusal is raised with its own status."""
 
-    def has_permission(self, request: ApiRequest, view: Any) -> bool:  # type: ignore[override]
+    def has_permission(self, request: Request, view: Any) -> bool:
         check_api_access(request.auth)
         return True

@@ -3,7 +3,6 @@
 import threading
 
 import pytest
-
 from config.runtime.breaker import PAUSE, Breaker, BreakerOpen
 
 

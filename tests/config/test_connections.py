@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import psycopg
 import pytest
+from config.runtime.slots import FairSemaphore
 from django.conf import settings
 from django.db import (
     DEFAULT_DB_ALIAS,
@@ -18,7 +19,6 @@ from django.db import (
 )
 
 from config.runtime.database import Row, fetch
-from config.runtime.slots import FairSemaphore
 from tests.support.factories import Tenant
 from tests.support.server import Server
 

@@ -5,12 +5,12 @@ import time
 from collections.abc import Callable, Iterator
 
 import pytest
+from config.runtime.breaker import PAUSE
+from config.runtime.postgresql.base import BREAKER
 from django.contrib.auth.models import User
 from django.db import OperationalError, ProgrammingError, connection, transaction
 
-from config.runtime.breaker import PAUSE
 from config.runtime.database import current, fetch, limit_statements
-from config.runtime.postgresql.base import BREAKER
 from config.runtime.request_context import deadline
 from tests.support import factories
 

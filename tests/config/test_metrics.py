@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 import yaml
+from config.runtime.breaker import Breaker
 from django.core.management import call_command
 from django.test import RequestFactory
 from django.utils import timezone
@@ -18,7 +19,6 @@ from prometheus_client.parser import text_string_to_metric_families
 
 import config.runtime.metrics  # noqa: F401 - registers them
 from audit.models import Action, AuditEntry
-from config.runtime.breaker import Breaker
 from config.runtime.middleware import route_of
 from tests.support import factories, seals
 from tests.support.database import backdated, locked

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-
-from config.runtime import slots
 from config.runtime.hints import MOST_HINTS, Hints
 from config.runtime.slots import FairSemaphore, NoSlot, SignedIn
+
+from config.runtime import slots
 from tests.support.server import eventually
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from config.runtime.slots import SLOTS
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
@@ -15,7 +16,6 @@ from django.urls import reverse
 
 from audit.models import AuditEntry
 from config.runtime.postgresql import roles
-from config.runtime.slots import SLOTS
 from documents.evidence import BATCH
 from documents.models import Document
 from tests.support import factories

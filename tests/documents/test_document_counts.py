@@ -6,10 +6,10 @@ from random import Random
 from uuid import UUID
 
 import pytest
+from config.api.request import read
 from django.db import connection, transaction
 from django.utils import timezone
 
-from config.api.request import read
 from documents.models import Document
 from tests.support import factories
 from tests.support.factories import Tenant

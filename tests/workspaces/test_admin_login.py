@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from config.runtime.redis import breaker
 from django.contrib.auth.models import User
 from django.core.cache import caches
 from django.db import connection
@@ -15,7 +16,6 @@ from psycopg import sql
 
 from audit.models import Action, AuditEntry
 from config.runtime.postgresql import roles
-from config.runtime.redis import breaker
 from tests.support import factories
 from tests.support.factories import Tenant
 from tests.support.proxy import Proxy
