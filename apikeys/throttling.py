@@ -28,7 +28,7 @@ class KeyThrottle(BaseThrottle):
             increment=True,
         )
         # `time_left` is 0 in the window's last second, and -1 just after it.
-        self.seconds = max(1, usage["time_left"] + 1)
+        self.seconds: int = max(1, usage["time_left"] + 1)
         view.headers.update(quota_headers(usage["count"], self.seconds))
         return not usage["should_limit"]
 

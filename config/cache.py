@@ -9,7 +9,8 @@ from typing import Any
 from django.conf import settings
 from django.core.cache import caches
 from django.core.cache.backends.base import BaseCache
-from redis import Connection, ConnectionError, ConnectionPool, RedisError
+from redis import ConnectionError, ConnectionPool, RedisError
+from redis.connection import ConnectionInterface
 
 from config.runtime import metrics
 
@@ -71,7 +72,7 @@ def _call(*command: Any) -> Any:
         raise
 
 
-def connect() -> Connection:
+def connect() -> ConnectionInterface:
     """A connection to Redis. Each wait for it ends after `settings.REDIS_TIMEOUT`."""
     seconds = settings.REDIS_TIMEOUT
     # In RESP3 a server can announce its maintenance: then redis-py would wait 10 seconds.
@@ -79,7 +80,7 @@ def connect() -> Connection:
     return ConnectionPool.from_url(settings.REDIS_URL, **options).make_connection()
 
 
-def send(connection: Connection, *command: Any) -> Any:
+def send(connection: ConnectionInterface, *command: Any) -> Any:
     """The response to a command."""
     connection.send_command(*command)  # type: ignore[no-untyped-call]
-    return connection.read_response()  # type: ignore[no-untyped-call]
+    return connection.read_response()

@@ -93,7 +93,7 @@ class _Row(NamedTuple):
     time: datetime
     generation: int
     transaction: int
-    id: int | None
+    id: int
     uuid: UUID
     type: str
     occurred_at: datetime

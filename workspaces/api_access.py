@@ -1,6 +1,6 @@
 """Whether a workspace may use the API: suspension first (403), then the plan (402)."""
 
-from typing import Any
+from typing import Any, cast
 
 from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
@@ -56,5 +56,5 @@ class WorkspaceMayUseApi(BasePermission):
     """`check_api_access` as a DRF permission; each refusal is raised with its own status."""
 
     def has_permission(self, request: Request, view: Any) -> bool:
-        check_api_access(request.auth)
+        check_api_access(cast(ActiveKey, request.auth))
         return True

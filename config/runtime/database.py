@@ -39,7 +39,7 @@ def fetch(sql: str, parameters: Sequence[Any], row: Callable[..., Any] | None = 
     Raises:
         django.db.Error: as from Django's own cursors.
     """
-    database = connections[DEFAULT_DB_ALIAS]
+    database: Any = connections[DEFAULT_DB_ALIAS]
     database.ensure_connection()
     with database.wrap_database_errors:
         factory = args_row(row) if row else tuple_row
@@ -58,7 +58,7 @@ def fetch_planned(settings: str, sql: str, parameters: Sequence[Any], row: Any =
         settings: statements before it in the same round trip (`SET LOCAL …;`).
         parameters: each is of a type that psycopg writes as a literal.
     """
-    database = connections[DEFAULT_DB_ALIAS]
+    database: Any = connections[DEFAULT_DB_ALIAS]
     database.ensure_connection()
     with database.wrap_database_errors:
         factory = args_row(row) if row else tuple_row

@@ -1,5 +1,7 @@
 """GET /documents and GET /documents/{id}."""
 
+from typing import Any
+
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -19,7 +21,7 @@ class DocumentViewSet(ApiViewSet):
         return WorkspaceDocuments(self.key.workspace_id)
 
     def list(self, request: Request) -> Response:
-        page = self.paginate_queryset(self.get_queryset()) or []
+        page: Any = self.paginate_queryset(self.get_queryset())  # type: ignore[arg-type]
         return self.get_paginated_response([document_object(*each) for each in page])
 
     def retrieve(self, request: Request, id: str) -> Response:

@@ -32,8 +32,9 @@ class Download:
             DocumentNotComplete: `signed` or `certificate` before everyone has finished.
         """
         documents = Document.objects.filter(workspace=key.workspace_id, deleted_at=None)
-        document = documents.select_related(*FILE_TYPES).filter(id=parsed(id)).first()
-        if document is None:
+        uuid = parsed(id)
+        document = uuid and documents.select_related(*FILE_TYPES).filter(id=uuid).first()
+        if not document:
             raise DocumentNotFound
         complete = document.status == Document.Status.COMPLETED
         file_type = requested or ("signed" if complete else "original")

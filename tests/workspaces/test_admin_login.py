@@ -1,12 +1,12 @@
 """Signing in: throttled, recorded, silent about who exists; and sessions that end."""
 
 import logging
+import threading
 import unicodedata
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from config.runtime.redis import breaker
 from django.contrib.auth.models import User
 from django.core.cache import caches
 from django.db import connection
@@ -15,6 +15,7 @@ from django.urls import reverse
 from psycopg import sql
 
 from audit.models import Action, AuditEntry
+from config import cache
 from config.runtime.postgresql import roles
 from tests.support import factories
 from tests.support.factories import Tenant
@@ -202,11 +203,10 @@ def test_login_cookie_of_a_known_browser_signs_in_to_nothing(ada: User) -> None:
 def redis(settings: Any) -> Iterator[Proxy]:
     """The way to Redis, which can be cut."""
     proxy = Proxy(settings.REDIS_URL)
-    through = {**settings.CACHES["default"], "LOCATION": proxy.url}
-    settings.CACHES = {**settings.CACHES, "default": through}
+    settings.REDIS_URL, cache._thread = proxy.url, threading.local()
     yield proxy
     proxy.stop()
-    breaker.succeeded()  # for the tests that follow
+    cache._thread = threading.local()  # for the tests that follow
     caches["process"].clear()
 
 
