@@ -71,7 +71,7 @@ $(BENCH_STAMP): requirements-bench.txt $(STAMP)
 
 # exec: a signal to make's child is a signal to the server, and no shell is left in between.
 run: $(RUN_STAMP)
-	@exec $(BIN)/python manage.py run --stop-with-parent
+	@exec $(BIN)/python -m config.dev run --stop-with-parent
 
 reset: $(RUN_STAMP)
 	@$(BIN)/python -m config.dev.reset "$(DATA_DIR)"
@@ -127,8 +127,8 @@ check: $(BENCH_STAMP)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy .
 	$(BIN)/lint-imports
-	$(BIN)/python manage.py makemigrations --check --dry-run
-	DJANGO_SETTINGS_MODULE=tests.support.lint_settings $(BIN)/python manage.py lintmigrations
+	$(BIN)/python -m config.dev makemigrations --check --dry-run
+	DJANGO_SETTINGS_MODULE=tests.support.lint_settings $(BIN)/python -m config.dev lintmigrations
 
 format: $(STAMP)
 	$(BIN)/ruff check --fix .

@@ -1,6 +1,9 @@
 """The app's name on the admin's pages, and its health check."""
 
 from django.apps import AppConfig
+from django.conf import settings
+
+from config import cache
 
 
 class ApiKeysConfig(AppConfig):
@@ -18,6 +21,5 @@ def check_counter() -> None:
 
     Redis responds to a PING when its memory is full, and while it is a replica.
     """
-    from apikeys.throttling import KeyThrottle  # noqa: PLC0415 - loaded with the views
-
-    KeyThrottle.counter.increment("requests:readiness")
+    if not settings.COUNT_IN_PROCESS:
+        cache.send(cache.connect(), "INCR", "readiness")

@@ -1,70 +1,15 @@
-"""The rate limit: 300 requests a minute for each key, counted exactly.
+"""The rate limit: 300 requests a minute for each key, counted exactly by django-ratelimit.
 
-Each window of each key has a counter of its own, in Redis or in this process, so counters are
-never reset.
+A key's windows are fixed minutes, which begin at a second of their own for each key.
 """
 
-import hashlib
-import logging
-import time
 from typing import Any
-from uuid import UUID
 
-from django.conf import settings
-from django.core.cache import caches
-from redis import RedisError
-from redis.exceptions import NoScriptError
+from django_ratelimit.core import get_usage
+from rest_framework.request import Request
 from rest_framework.throttling import BaseThrottle
 
-from config.api.errors import TooManyRequests
 from config.api.parameters import REQUESTS_PER_MINUTE, WINDOW
-from config.api.request import ApiRequest
-from config.runtime import metrics, redis
-from config.runtime.breaker import BreakerOpen
-
-logger = logging.getLogger(__name__)
-
-_EXPIRY = 2 * WINDOW  # seconds: the clocks of several machines may differ
-# A script runs as a whole: no counter is left without its expiry.
-_INCREMENT = f"""
-local count = redis.call('INCR', KEYS[1])
-if count == 1 then redis.call('EXPIRE', KEYS[1], {_EXPIRY}) end
-return count
-"""
-_SHA = hashlib.sha1(_INCREMENT.encode(), usedforsecurity=False).hexdigest()
-
-
-class RedisCounter:
-    """Counts in Redis, for any number of processes, in one round trip.
-
-    Args:
-        url: of the Redis database, as redis-py reads it.
-        timeout: seconds that connecting and the response may take each.
-    """
-
-    def __init__(self, url: str, timeout: float) -> None:
-        self._redis = redis.client(url, timeout)
-
-    def increment(self, name: str) -> int:
-        """Counts one request; returns how many have this name, this one included.
-
-        Raises:
-            redis.RedisError: Redis is out of reach or refuses.
-        """
-        try:
-            return int(redis.call(self._redis, "EVALSHA", _SHA, 1, name))
-        except NoScriptError:  # Redis has started since
-            return int(redis.call(self._redis, "EVAL", _INCREMENT, 1, name))
-
-
-class ProcessCounter:
-    """Counts in this process's memory, for a service that is one process."""
-
-    def increment(self, name: str) -> int:
-        """As `RedisCounter.increment`, without its errors."""
-        counters = caches["process"]
-        counters.add(name, 0, _EXPIRY)
-        return counters.incr(name)
 
 
 class KeyThrottle(BaseThrottle):
@@ -72,44 +17,24 @@ class KeyThrottle(BaseThrottle):
 
     Every response to a valid key, the refusal too, says what is left of the limit, so that a
     client can slow down before it is refused.
-
-    When Redis is out of reach the request passes: reading documents matters more than counting
-    reads.
     """
 
-    counter: RedisCounter | ProcessCounter = (
-        ProcessCounter()
-        if settings.COUNT_IN_PROCESS
-        else RedisCounter(settings.REDIS_URL, settings.REDIS_TIMEOUT)
-    )
+    def allow_request(self, request: Request, view: Any) -> bool:
+        usage = get_usage(
+            request,
+            group="api",
+            key=lambda group, request: str(request.auth.id),
+            rate=f"{REQUESTS_PER_MINUTE}/{WINDOW}s",
+            increment=True,
+        )
+        # `time_left` is 0 in the window's last second, and -1 just after it.
+        self.seconds: int = max(1, usage["time_left"] + 1)
+        view.headers.update(quota_headers(usage["count"], self.seconds))
+        return not usage["should_limit"]
 
-    def allow_request(self, request: ApiRequest, view: Any) -> bool:  # type: ignore[override]
-        now = int(time.time())
-        end = window_end(request.auth.id, now)
-        try:
-            with redis.breaker.call(RedisError):
-                count = self.counter.increment(f"requests:{request.auth.id}:{end}")
-        except (RedisError, BreakerOpen) as exc:
-            metrics.FAIL_OPEN.labels("rate_limit").inc()
-            if isinstance(exc, RedisError):  # at most once a second
-                logger.warning("The rate limit's counter is out of reach; requests pass: %s", exc)
-            return True
-        request.response_headers.update(quota_headers(count, end - now))
-        if count > REQUESTS_PER_MINUTE:
-            raise TooManyRequests(REQUESTS_PER_MINUTE, end - now)
-        return True
-
-
-def window_end(key_id: UUID, now: int) -> int:
-    """When a key's current window ends: 1 to 60 seconds after `now`.
-
-    Each key's windows start at a different second of the minute, which its random id determines,
-    so that a client's keys are not all reset together.
-
-    Args:
-        now: whole seconds since the epoch, like the result.
-    """
-    return now + WINDOW - (now + key_id.int) % WINDOW
+    def wait(self) -> float:
+        """Seconds until the window ends, at least 1."""
+        return self.seconds
 
 
 def quota_headers(count: int, seconds: int) -> dict[str, str]:

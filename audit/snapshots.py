@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from uuid import UUID
 
-from config.api.request import ActiveKey
+from config.api.active_key import ActiveKey
 
 
 @dataclass(frozen=True, kw_only=True)

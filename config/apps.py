@@ -4,7 +4,9 @@ from django.apps import AppConfig
 from django.contrib import admin
 from django.contrib.admin import apps as admin_apps
 from django.contrib.staticfiles import apps as static_files_apps
-from django.core.management import BaseCommand
+from django.core.cache import close_caches
+from django.core.signals import request_finished, request_started
+from django.db import close_old_connections, connection
 
 
 class ConfigConfig(AppConfig):
@@ -13,11 +15,17 @@ class ConfigConfig(AppConfig):
     def ready(self) -> None:
         from config import checks  # noqa: F401, PLC0415 - registers them
         from config.console.system.own import register_own  # noqa: PLC0415
-        from config.runtime.postgresql import migrations  # noqa: PLC0415 - needs the settings
+        from config.runtime import metrics  # noqa: PLC0415 - needs the settings
+        from config.runtime.database import close_failed  # noqa: PLC0415
+        from config.runtime.postgresql import sessions  # noqa: PLC0415
 
         register_own()
-        # Of every command with `requires_migrations_checks`; Django only warns.
-        BaseCommand.check_migrations = lambda self: migrations.require()  # type: ignore[method-assign]
+        metrics.read_database(sessions.read_metrics)
+        if not connection.settings_dict["CONN_HEALTH_CHECKS"]:  # in config.api_settings
+            for signal in (request_started, request_finished):
+                signal.disconnect(close_old_connections)
+            request_finished.disconnect(close_caches)  # ours has nothing to close
+            request_finished.connect(close_failed)
 
 
 class AdminConfig(admin_apps.AdminConfig):

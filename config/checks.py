@@ -24,6 +24,7 @@ def environment_errors(**kwargs: Any) -> list[CheckMessage]:
     config.E001: a required variable is not set.
     config.E002: a secret key that can be guessed.
     config.E003: any Host header is accepted. Links would lead to whatever host a client names.
+    config.E004: pages show tracebacks.
     """
     missing = env.missing()
     errors: list[CheckMessage] = [
@@ -50,6 +51,10 @@ def environment_errors(**kwargs: Any) -> list[CheckMessage]:
                 id="config.E003",
             )
         )
+    if settings.DEBUG and settings.HTTPS_ONLY:
+        errors.append(
+            Error("DEBUG is on: pages show tracebacks.", hint="Unset it.", id="config.E004")
+        )
     return errors
 
 
@@ -70,7 +75,6 @@ def weaknesses(**kwargs: Any) -> list[CheckMessage]:
     config.W002: keys and passwords may travel unencrypted.
     config.W003: plain HTTP is what nginx seems to send.
     config.W004: a password is enough to sign in as an operator.
-    config.W005: a variable of a former release is still set.
     """
     found = (
         (
@@ -103,14 +107,10 @@ def weaknesses(**kwargs: Any) -> list[CheckMessage]:
         Error(
             "A 402 leads customers to https://example.com/.",
             hint="Set UPGRADE_URL to the page where a workspace admin changes the plan.",
-            id="config.E004",
+            id="config.E005",
         )
     ]
     return [
         *(errors if settings.UPGRADE_URL.startswith("https://example.com/") else ()),
         *(Warning(text, hint=hint, id=id) for applies, id, text, hint in found if applies),
-        *(
-            Warning(sentence, hint="Rename or remove the line.", id="config.W005")
-            for sentence in env.former()
-        ),
     ]

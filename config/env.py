@@ -8,6 +8,7 @@ database, object storage or a secret.
 import os
 import re
 from dataclasses import dataclass
+from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
@@ -124,24 +125,19 @@ def missing() -> list[Variable]:
     return [each for each in unset if not os.environ.get(each.name, "").strip()]
 
 
-# What releases until November 2026 read, and its name now; "" if nothing reads it any more.
-FORMER = {
-    "NGINX_HANDOFF": "X_ACCEL_DOWNLOADS",
-    "GRANIAN_BLOCKING_THREADS": "SERVER_THREADS",
-    "DATABASE_REPLICA_URL": "",
-    "PIN_WORKERS": "",
-    "REPLICA_MAX_LAG": "",
-    "SPOOL_DIR": "",
-}
+def file() -> Path:
+    """Where `make run` writes the variables of what it runs, meanwhile."""
+    return (
+        Path(os.environ.get("DATA_DIR") or Path(__file__).parent.parent / "var").absolute() / "env"
+    )
 
 
-def former() -> list[str]:
-    """A sentence for each former variable that is still set, and whose new one is not."""
-    return [
-        f"{name} is now {new}." if new else f"{name} is not read any more."
-        for name, new in FORMER.items()
-        if os.environ.get(name) and not os.environ.get(new)
-    ]
+def read_file() -> None:
+    """Sets the variables in `file`, unless the environment has any of the service's own."""
+    if not os.environ.get("SECRET_KEY") and file().exists():
+        for line in file().read_text().splitlines():
+            name, _, value = line.partition("=")
+            os.environ.setdefault(name, value)
 
 
 def table() -> str:

@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.views import defaults
 from django.views.decorators.cache import never_cache
 
-from config.api.errors import ApiError, Busy, InvalidRequest, PathNotFound, ServerError
+from config.api.errors import ApiError, InvalidRequest, PathNotFound, ServerError
 from config.api.responses import as_api_error, error_response, note_error
 from config.console.site import with_csp
 
@@ -55,11 +55,6 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
     return _page(request, "404.html", 404)
 
 
-def body_refused(request: HttpRequest, status: int) -> HttpResponse:
-    """411: the body has no length; 413: no form of this site has such a body."""
-    return _page(request, "413.html", status)
-
-
 def server_error(request: HttpRequest) -> HttpResponse:
     """500: an unexpected error; 503 if the database is out of reach."""
     # Django calls this while it handles the exception.
@@ -67,16 +62,11 @@ def server_error(request: HttpRequest) -> HttpResponse:
     return _failed(request, error)
 
 
-def busy(request: HttpRequest) -> HttpResponse:
-    """503: there is no slot for the request (`config.runtime.admission`)."""
-    return _failed(request, Busy(), "503.html")
-
-
-def _failed(request: HttpRequest, error: ApiError, template: str = "500.html") -> HttpResponse:
+def _failed(request: HttpRequest, error: ApiError) -> HttpResponse:
     if is_api(request):
         return error_response(error)
     note_error(error)
-    response: HttpResponse = defaults.server_error(request, template)
+    response: HttpResponse = defaults.server_error(request)
     response.status_code = error.status_code
     for name, value in error.headers.items():
         response[name] = value

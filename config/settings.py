@@ -1,8 +1,8 @@
 """All settings of the service, read from environment variables.
 
-Importing this module starts nothing. On a laptop, `config.dev` sets the variables before
-Django loads (from manage.py or the tests). In production, the WSGI entry point refuses to start if
-a required one is missing (`config.checks`).
+Importing this module starts nothing. On a laptop, `make run` sets the variables. In production,
+`manage.py check --deploy` fails if a required one is missing (`config.checks`), before a unit
+starts. The unit of the API has `config.api_settings`.
 """
 
 from pathlib import Path
@@ -20,7 +20,7 @@ SECRET_KEY = env.required("SECRET_KEY", help="50 or more random characters") or 
 SECRET_KEY_FALLBACKS = env.words(
     "SECRET_KEY_FALLBACKS", help="former values, separated by commas, whose signatures stay valid"
 )
-DEBUG = False  # everywhere: a page must not show a traceback; the log has it
+DEBUG = env.boolean("DEBUG", default=False, help="pages with tracebacks, for `runserver` only")
 ALLOWED_HOSTS = env.words(
     "ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]", help="our host names, separated by commas"
 )
@@ -68,7 +68,7 @@ SESSION_IDLE_MINUTES = env.integer(
     minimum=5,
     help="minutes without a request after which the admin signs a user out; always after 8 hours",
 )
-# Bytes of a form; `config.runtime.middleware.body_limit` refuses more before it is read.
+# Bytes of a form; nginx refuses more before it arrives.
 DATA_UPLOAD_MAX_MEMORY_SIZE = 64 * 1024
 FILE_UPLOAD_HANDLERS: list[str] = []  # no form uploads a file, so none is ever written to the disk
 
@@ -97,15 +97,11 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "config.runtime.middleware.RequestIdMiddleware",
     "apikeys.usage.middleware.count_usage",
-    "config.runtime.middleware.ApiMiddleware",  # the rest is for pages
     "config.runtime.health.middleware",  # before anything that reads the Host header or redirects
     "django.middleware.security.SecurityMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django.middleware.common.CommonMiddleware",
-    "config.runtime.middleware.body_limit",
-    "config.runtime.admission.AdmissionMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
-    "config.runtime.middleware.page_timeouts",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "workspaces.accounts.sessions.SessionEndMiddleware",
@@ -141,16 +137,22 @@ WHITENOISE_ADD_HEADERS_FUNCTION = static_files.add_headers
 
 # --- Database --------------------------------------------------------------------------------
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
-# What every connection has besides is in `config.runtime.postgresql.base`.
+# Time-outs of statements and locks are the role's (deploy/roles.sql) and the unit's (PGOPTIONS).
 DATABASES: dict[str, Any] = {
     "default": dj_database_url.parse(
         env.required("DATABASE_URL", help="postgresql://USER:PASSWORD@HOST:PORT/NAME")
         or "postgresql:///not-set",
-        engine="config.runtime.postgresql",
         conn_max_age=None,  # one persistent connection per thread
-        disable_server_side_cursors=True,  # nothing would end a FETCH at the request's deadline
+        conn_health_checks=True,
+        disable_server_side_cursors=True,  # for poolers
     )
 }
+DATABASES["default"].setdefault("OPTIONS", {}).update(
+    connect_timeout=3,  # seconds
+    tcp_user_timeout=5000,  # milliseconds until a dead connection is closed; Linux only
+    keepalives_idle=30,  # seconds
+    prepare_threshold=0,  # lets `config.runtime.database.fetch` prepare its statements
+)
 DATABASE_OWNER_URL = env.text(
     "DATABASE_OWNER_URL",
     help="the same database as the owner of its tables, for `migrate` only; no server needs it",
@@ -193,30 +195,12 @@ X_ACCEL_DOWNLOADS = env.boolean(
     "X_ACCEL_DOWNLOADS", default=False, help="nginx serves the downloads (deploy/nginx.conf)"
 )
 
-# --- The server process (`config.server`) ----------------------------------------------------
-SERVER_THREADS = env.integer(
-    "SERVER_THREADS", 384, minimum=48, help="threads of a process; most wait or send a download"
-)
-# A slot is a request that runs, and a database connection (`config.runtime.slots`).
-API_SLOTS = env.integer(
-    "API_SLOTS", 3, minimum=1, help="requests for documents that a process runs at once"
-)
-DOWNLOAD_SLOTS = env.integer(
-    "DOWNLOAD_SLOTS", 4, minimum=1, help="downloads that a process starts at once"
-)
-PAGE_SLOTS = env.integer(
-    "PAGE_SLOTS", 2, minimum=1, help="pages of the admin that a process renders at once"
-)
-# Downloads that a process sends at once, each in a thread; one key may have half of them.
-STREAMS = SERVER_THREADS // 6
-GRACE_SECONDS = env.integer(
-    "GRACE_SECONDS", 30, minimum=5, help="seconds that running requests get after SIGTERM"
-)
+# --- The usage of keys ----------------------------------------------------------------------
 USAGE_FLUSH_SECONDS = env.integer(
     "USAGE_FLUSH_SECONDS", 3, minimum=1, help="seconds of usage that a killed process loses"
 )
 
-# --- Counters: the rate limit (`apikeys.throttling`) and sign-ins (django-ratelimit) ---------
+# --- Counters of django-ratelimit: the rate limit (`apikeys.throttling`) and sign-ins ----------
 REDIS_URL = env.url(
     "REDIS_URL",
     "redis",
@@ -225,13 +209,13 @@ REDIS_URL = env.url(
     help="`redis://:PASSWORD@HOST:PORT/NUMBER`, `rediss://` for TLS, `memory://` for one process",
 )
 COUNT_IN_PROCESS = REDIS_URL.startswith("memory://")
-REDIS_TIMEOUT = 0.25  # seconds; after that a request passes uncounted
+REDIS_TIMEOUT = 0.25  # seconds; after that this process counts
 _IN_PROCESS = {
     "BACKEND": "django.core.cache.backends.locmem.LocMemCache",
     # Enough for many accounts and addresses: an evicted counter starts again at zero.
     "OPTIONS": {"MAX_ENTRIES": 100_000},
 }
-_IN_REDIS = {"BACKEND": "config.runtime.redis.SignInCache", "LOCATION": REDIS_URL}
+_IN_REDIS = {"BACKEND": "config.cache.CounterCache", "LOCATION": REDIS_URL}
 CACHES: dict[str, Any] = {
     "default": _IN_PROCESS if COUNT_IN_PROCESS else _IN_REDIS,
     "process": _IN_PROCESS,  # counts while Redis is out of reach
@@ -277,6 +261,7 @@ REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": ["apikeys.authentication.BearerKeyAuthentication"],
     "DEFAULT_THROTTLE_CLASSES": ["apikeys.throttling.KeyThrottle"],
     "DEFAULT_PERMISSION_CLASSES": ["workspaces.api_access.WorkspaceMayUseApi"],
+    "EXCEPTION_HANDLER": "config.api.responses.exception_handler",
     "UNAUTHENTICATED_USER": None,
     "URL_FORMAT_OVERRIDE": None,
 }
@@ -320,9 +305,8 @@ PASSWORD_RESET_TIMEOUT = 60 * 60  # seconds in which a link of an e-mail sets a 
 
 # --- Log and metrics -------------------------------------------------------------------------
 LOG_FORMAT = env.choice("LOG_FORMAT", "text", "json", help="`json` for one object a line")
-METRICS_HOST = env.text("METRICS_HOST", "127.0.0.1", help="the address of a process's `/metrics`")
-METRICS_PORT = env.integer(
-    "METRICS_PORT", 0, help="the port of `/metrics`, 0 for none; an instance's `--metrics-port`"
+METRICS_HOST = env.text(
+    "METRICS_HOST", "127.0.0.1", help="the address of the metrics of `deliver_webhooks`"
 )
 LOGGING = logs.configuration(
     LOG_FORMAT,

@@ -1,26 +1,17 @@
-"""Every URL of the service."""
-
-from typing import Any
+"""Every URL of the service: the API's, and those of pages."""
 
 from django.contrib import admin
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.templatetags.static import static
-from django.urls import path, re_path
+from django.urls import path
 from django.views.generic import RedirectView
 
-from config.api import openapi
-from config.api.viewsets import UnknownPath
+from config import api_urls
+from config.api_urls import handler400, handler403, handler404, handler500  # noqa: F401
 from config.console import system
 from config.docs import pages as docs
 from config.security_txt import page as security_txt
-from documents.api.views import DocumentViewSet
-from documents.download.views import DownloadViewSet
-from documents.search.views import SearchViewSet
-from events.views import EventViewSet
 from workspaces.accounts.invitation_views import invitation
-from workspaces.views import MeViewSet
-
-get: dict[str, Any] = {"get": "retrieve"}
 
 
 def favicon(request: HttpRequest) -> HttpResponse:
@@ -29,15 +20,7 @@ def favicon(request: HttpRequest) -> HttpResponse:
 
 
 urlpatterns = [
-    path("api/v1/me", MeViewSet.as_view(get), name="me"),
-    path("api/v1/documents", DocumentViewSet.as_view({"get": "list"})),
-    path("api/v1/documents/<str:id>", DocumentViewSet.as_view(get)),
-    path("api/v1/documents/<str:id>/download", DownloadViewSet.as_view(get)),
-    path("api/v1/search", SearchViewSet.as_view({"get": "list"})),
-    path("api/v1/events", EventViewSet.as_view({"get": "list"})),
-    path("api/v1/openapi.json", openapi.OpenApiViewSet.as_view(get)),
-    # Not <path:rest>, which does not match a line break. Not (?s), which breaks reverse().
-    re_path(r"^api/v1(?P<rest>(?:/[\s\S]*)?)$", UnknownPath.as_view(get)),
+    *api_urls.urlpatterns,
     path("api/docs", docs.page, name="docs"),
     path("api/docs/", RedirectView.as_view(pattern_name="docs")),
     path("api/docs/<path:path>", docs.page, name="docs"),
@@ -48,8 +31,3 @@ urlpatterns = [
     path("admin/system/", admin.site.admin_view(system.page), name="system"),
     path("admin/", admin.site.urls),
 ]
-
-handler400 = "config.error_pages.bad_request"
-handler403 = "config.error_pages.forbidden"
-handler404 = "config.error_pages.not_found"
-handler500 = "config.error_pages.server_error"

@@ -28,9 +28,15 @@ WHERE pg_has_role(:'serving_role', 'pg_read_all_stats', 'MEMBER') \gexec
 ALTER ROLE documents_owner LOGIN NOSUPERUSER PASSWORD :'owner_password';
 ALTER ROLE :"serving_role" LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE PASSWORD :'serving_password';
 ALTER ROLE documents_sealer LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE PASSWORD :'sealer_password';
--- As config/settings.py asks for it, which a PgBouncer may leave out.
+-- For the API. Units of pages, of workers and commands have longer time-outs (PGOPTIONS).
+ALTER ROLE :"serving_role" SET statement_timeout = '5s';
+ALTER ROLE :"serving_role" SET lock_timeout = '2s';
+-- A statement whose client was cut off ends after this.
+ALTER ROLE :"serving_role" SET client_connection_check_interval = '1s';
+-- The API's statements have one good plan for all values, and compiling one takes longer than it.
 ALTER ROLE :"serving_role" SET plan_cache_mode = force_generic_plan;
 ALTER ROLE :"serving_role" SET jit = off;
+-- A process that hangs within a transaction holds up the others, and the feed of events.
 ALTER ROLE :"serving_role" SET idle_in_transaction_session_timeout = '60s';
 ALTER ROLE documents_owner SET idle_in_transaction_session_timeout = '60s';
 ALTER ROLE documents_sealer SET idle_in_transaction_session_timeout = '60s';

@@ -21,8 +21,6 @@ from django.core.files.storage import default_storage
 from storages.backends.s3 import S3Storage
 from urllib3.exceptions import HTTPError
 
-from config.runtime.breaker import Breaker, BreakerOpen
-
 if TYPE_CHECKING:
     from botocore.response import StreamingBody
     from mypy_boto3_s3.client import S3Client
@@ -44,8 +42,7 @@ CLIENT_CONFIG = Config(
     s3={"addressing_style": "path"},
     connect_timeout=CONNECT_TIMEOUT,
     read_timeout=READ_TIMEOUT,
-    # A connection for each thread: a download holds one until its last byte. Imports use ten.
-    max_pool_connections=max(10, settings.STREAMS + settings.DOWNLOAD_SLOTS),
+    max_pool_connections=64,  # a thread's download holds one until its last byte
     retries={"total_max_attempts": 1},  # see `request`
     # Some servers send the whole object's checksum with a part of it.
     request_checksum_calculation="when_required",
@@ -70,9 +67,6 @@ class PdfStorage(S3Storage):  # type: ignore[misc] # it has no types
 
     def get_default_settings(self) -> dict[str, Any]:
         return {**super().get_default_settings(), "client_config": CLIENT_CONFIG}
-
-
-_breaker = Breaker("object storage", failures=3)
 
 
 @functools.cache
@@ -137,7 +131,7 @@ def open_object(key: str, length: int, byte_range: str | None = None) -> "Stream
     """
     part: Any = {"Range": byte_range} if byte_range else {}
     send = functools.partial(client().get_object, Bucket=bucket(), Key=key, **part)
-    response = _unless_failing(key, send)
+    response = request(key, send)
     try:
         _check_length(key, response.get("ContentLength", -1), length)
     except StorageError:
@@ -153,27 +147,13 @@ def check(key: str, size: int) -> None:
         StorageError: it does not, or object storage is out of reach.
     """
     send = functools.partial(client().head_object, Bucket=bucket(), Key=key)
-    _check_length(key, _unless_failing(key, send).get("ContentLength", -1), size)
+    _check_length(key, request(key, send).get("ContentLength", -1), size)
 
 
 def _check_length(key: str, found: int, expected: int) -> None:
     """Objects never change, so another size means damage."""
     if found != expected:
         raise StorageError(f"object {key}: {found} bytes instead of {expected}")
-
-
-def _unless_failing(key: str, send: Callable[[], T]) -> T:
-    """As `request`, but fails at once while the last requests have failed."""
-    try:
-        with _breaker.call(OutOfReach):
-            return request(key, send)
-    except BreakerOpen as exc:
-        raise OutOfReach(f"object {key}: {exc}") from exc
-    except OutOfReach:
-        raise
-    except StorageError:
-        _breaker.succeeded()  # it responds
-        raise
 
 
 def read(key: str) -> Generator[bytes, None, None]:

@@ -13,7 +13,7 @@ from uuid import UUID
 from django.core.signing import BadSignature, Signer
 
 from config.api.errors import CursorExpired, InvalidParameter
-from config.runtime.database import Row, fetch
+from config.runtime.database import fetch
 from events.models import KEEP_DAYS
 from events.serializers import DocumentEvent, event
 
@@ -29,7 +29,7 @@ _PACKED = struct.Struct(">qqqI")
 # Only events of transactions before the oldest one that still runs: a later page could not show
 # the events of that one at their place. Each type is read from its own part of the index.
 _NEXT = """
-    SELECT feed.transaction, feed.time, feed.generation,
+    SELECT feed.transaction AS end, feed.time, feed.generation,
         event.transaction, event.id, event.uuid, event.type, event.occurred_at,
         event.document_id::text, event.status
     FROM (
@@ -50,7 +50,6 @@ _NEXT = """
     ) AS event ON true
     ORDER BY event.transaction, event.id
 """
-_FEED = 3  # columns about the feed itself
 _START = (0, 0)  # the position before all events
 _END = (1 << 62, 0)  # and after them
 # The position before the first event that is young enough: a cursor that follows it works for a
@@ -87,6 +86,25 @@ class Position(NamedTuple):
     generation: int
 
 
+class _Row(NamedTuple):
+    """A row of `_NEXT`: the end of the feed, and an event, all None if there is none."""
+
+    end: int
+    time: datetime
+    generation: int
+    transaction: int
+    id: int
+    uuid: UUID
+    type: str
+    occurred_at: datetime
+    document_id: str
+    status: str
+
+    @property
+    def event(self) -> DocumentEvent:
+        return event(self.uuid, self.type, self.occurred_at, self.document_id, self.status)
+
+
 class Page(NamedTuple):
     """Some events, oldest first.
 
@@ -121,26 +139,23 @@ def page(workspace_id: UUID, types: Sequence[str], after: Position | None, size:
     if after:
         _check(after, end)
     more = len(rows) > size
-    events = [event(*row[2:]) for row in rows[:size]]
+    shown = rows[:size]
     last = after
-    if events:
-        transaction, id = rows[len(events) - 1][:2]
-        time = _time_of(events[-1].timestamp, end.time)
-        last = end._replace(transaction=transaction, id=id, time=time)
+    if shown:
+        time = _time_of(shown[-1].occurred_at, end.time)
+        last = end._replace(transaction=shown[-1].transaction, id=shown[-1].id, time=time)
     # The same cursor as long as nothing is new, so that the response is a 304; but no old one,
     # which would expire.
     is_recent = last is not None and last.time > end.time - _RECENT
-    return Page(events, last if last and (more or is_recent) else end, more)
+    return Page([row.event for row in shown], last if last and (more or is_recent) else end, more)
 
 
 def _following(
     workspace_id: UUID, types: Sequence[str], after: tuple[int, int], count: int
-) -> tuple[Position, list[Row]]:
-    wanted = f"{{{','.join(types)}}}"
-    rows = fetch(_NEXT, (wanted, workspace_id, *after, count, count))
-    transaction, time, generation = rows[0][:_FEED]
-    end = Position(transaction, 0, time, generation)
-    return end, [row[_FEED:] for row in rows if row[_FEED] is not None]
+) -> tuple[Position, list[_Row]]:
+    rows = fetch(_NEXT, (list(types), workspace_id, *after, count, count), _Row)
+    end = Position(rows[0].end, 0, rows[0].time, rows[0].generation)
+    return end, [row for row in rows if row.id is not None]
 
 
 def encode(position: Position, workspace_id: UUID) -> str:

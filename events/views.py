@@ -1,9 +1,9 @@
 """GET /api/v1/events."""
 
-from django.http import HttpResponse
+from rest_framework.request import Request
+from rest_framework.response import Response
 
 from config.api.parameters import limit, one_of, single
-from config.api.request import ApiRequest
 from config.api.responses import cacheable_response, link_to_next
 from config.api.viewsets import ApiViewSet
 from events import feed
@@ -16,8 +16,8 @@ TYPES = tuple(EventType.values)
 class EventViewSet(ApiViewSet):
     """What happened to the documents of the key's workspace."""
 
-    def list(self, request: ApiRequest) -> HttpResponse:
-        workspace_id = request.auth.workspace_id
+    def list(self, request: Request) -> Response:
+        workspace_id = self.key.workspace_id
         after = single(request.query_params, "after", feed.EXPECTED)
         type = one_of(request.query_params, "type", TYPES)
         size = limit(request.query_params)

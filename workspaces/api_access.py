@@ -1,11 +1,12 @@
 """Whether a workspace may use the API: suspension first (403), then the plan (402)."""
 
-from typing import Any
+from typing import Any, cast
 
 from rest_framework.permissions import BasePermission
+from rest_framework.request import Request
 
+from config.api.active_key import ActiveKey
 from config.api.errors import PlanRequired, WorkspaceSuspended
-from config.api.request import ActiveKey, ApiRequest
 from workspaces.models import Workspace
 from workspaces.plans import WITH_API, Plan
 
@@ -54,6 +55,6 @@ def access_warning(
 class WorkspaceMayUseApi(BasePermission):
     """`check_api_access` as a DRF permission; each refusal is raised with its own status."""
 
-    def has_permission(self, request: ApiRequest, view: Any) -> bool:  # type: ignore[override]
-        check_api_access(request.auth)
+    def has_permission(self, request: Request, view: Any) -> bool:
+        check_api_access(cast(ActiveKey, request.auth))
         return True

@@ -14,23 +14,21 @@ from uuid import UUID
 
 from django.db import connection, transaction
 
-from config.api.request import Reading
 from config.management.progress import Progress, Report
 from config.management.shutdown import Shutdown
+from config.runtime.database import fetch
 from workspaces.models import DocumentCount
+from workspaces.serializers import Counts
 
 MANY = 50  # rows of a workspace; folded, it has at most one for each status
 
-# How many documents of the workspace have exactly each status; the columns are those of Counts.
-COUNTS = Reading(
-    "counts.*",
-    """CROSS JOIN LATERAL (
-        SELECT coalesce(sum(count) FILTER (WHERE status = 'DRAFT'), 0)::bigint,
-            coalesce(sum(count) FILTER (WHERE status = 'SENT'), 0)::bigint,
-            coalesce(sum(count) FILTER (WHERE status = 'COMPLETED'), 0)::bigint
-        FROM "workspaces_documentcount" WHERE workspace_id = workspace.id
-    ) AS counts""",
-)
+# The columns are those of Counts.
+_COUNTS = """
+    SELECT coalesce(sum(count) FILTER (WHERE status = 'DRAFT'), 0)::bigint,
+        coalesce(sum(count) FILTER (WHERE status = 'SENT'), 0)::bigint,
+        coalesce(sum(count) FILTER (WHERE status = 'COMPLETED'), 0)::bigint
+    FROM "workspaces_documentcount" WHERE workspace_id = %s
+"""
 _FOLD = """
     SELECT workspaces_fold_counts(ARRAY(
         SELECT workspace_id FROM workspaces_documentcount GROUP BY workspace_id HAVING count(*) > %s
@@ -57,6 +55,12 @@ _DIFFERENCES = """
 """
 # Blocks a concurrent repair, which would add the difference twice, but not writes to documents.
 _LOCK = "LOCK TABLE workspaces_documentcount IN SHARE UPDATE EXCLUSIVE MODE"
+
+
+def counts(workspace_id: UUID) -> Counts:
+    """How many documents of the workspace have exactly each status."""
+    [found] = fetch(_COUNTS, (workspace_id,), Counts)
+    return found  # type: ignore[no-any-return]
 
 
 def fold() -> None:

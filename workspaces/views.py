@@ -1,26 +1,21 @@
 """GET /api/v1/me."""
 
-from django.http import HttpResponse
+from rest_framework.request import Request
+from rest_framework.response import Response
 
-from config.api.request import ApiRequest, Reading
 from config.api.responses import cacheable_response
 from config.api.viewsets import ApiViewSet
-from workspaces.counts import COUNTS
-from workspaces.serializers import Counts, Key, Me, Summary, Workspace
+from workspaces.counts import counts
+from workspaces.serializers import Key, Me, Summary, Workspace
 
 
 class MeViewSet(ApiViewSet):
     """Which workspace and key a request uses, with document counts by status."""
 
-    def reading(self, **kwargs: str) -> Reading:
-        return COUNTS
-
-    def retrieve(self, request: ApiRequest) -> HttpResponse:
-        key = request.auth
-        [counts] = request.rows()
+    def retrieve(self, request: Request) -> Response:
         summary = Summary(
-            workspace=Workspace(key.workspace_id, key.workspace_name),
-            key=Key(key.id, key.name),
-            documents=Counts(*counts),
+            workspace=Workspace(self.key.workspace_id, self.key.workspace_name),
+            key=Key(self.key.id, self.key.name),
+            documents=counts(self.key.workspace_id),
         )
         return cacheable_response(request, Me(summary))

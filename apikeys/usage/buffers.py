@@ -14,7 +14,7 @@ from django.db import connection, transaction
 from prometheus_client import Counter, Gauge
 
 from apikeys.usage.models import ADDRESSES_KEPT
-from config.api.request import ActiveKey
+from config.api.active_key import ActiveKey
 from config.runtime.database import UNAVAILABLE
 from config.runtime.logs import redact
 

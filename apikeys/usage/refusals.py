@@ -17,11 +17,10 @@ from apikeys.usage.models import RefusedRequest
 from apikeys.usage.reasons import ABOUT_DOCUMENTS, MALFORMED, MISTYPED, deleted_keys
 from audit.models import AuditEntry
 from audit.snapshots import KeySnapshot
+from config.api.active_key import ActiveKey
 from config.api.errors import ApiError, PlanRequired
-from config.api.request import ActiveKey
 from config.runtime.logs import request_id
 from config.runtime.request_context import Notes, network_of
-from config.runtime.slots import TENANTS
 
 MINUTE = 60  # seconds
 ROWS_A_MINUTE = 20  # that a key or a network gets for each status
@@ -63,8 +62,7 @@ class Refusals(Buffer):
             now: seconds since the epoch.
         """
         key: ActiveKey | None = notes.key
-        # Of a known key that could not be checked, or was revoked a moment ago: its workspace.
-        known = key.id if key else TENANTS.get(request.META.get("HTTP_AUTHORIZATION", ""))
+        known = key.id if key else None
         group = (known or network_of(address), status)
         with self.lock:
             if self._minute != (minute := int(now // MINUTE)):

@@ -28,7 +28,7 @@ from audit.admin.base import ScopedAdmin
 from audit.admin.filters import AuditLogFilter
 from audit.admin.links import log_url
 from audit.admin.search import redirect_without_key
-from audit.admin.sending import send, slot
+from audit.admin.sending import send
 from audit.models import COLUMNS, Action, AuditEntry
 from audit.record import record
 from audit.scope import scope_of
@@ -68,9 +68,8 @@ def lines(
     yield 0, _BYTE_ORDER_MARK + _csv([COLUMNS])
     position = None
     while True:
-        with slot():
-            batch = keyset.fetch(entries, alternatives, position, BATCH)
-            ends = download_ends.ends_of(batch, among)
+        batch = keyset.fetch(entries, alternatives, position, BATCH)
+        ends = download_ends.ends_of(batch, among)
         found = []
         for entry in batch:
             if entry.action == Action.DOCUMENT_DOWNLOADED and entry.request_id in ends:
@@ -132,19 +131,13 @@ class ExportViews(ScopedAdmin):
             return form
         entries, among = self.get_filtered(request, form), self.get_queryset(request)
 
-        def begin() -> tuple[AuditEntry, Iterator[tuple[int, str]]]:
-            person, workspace = request_user(request).get_username(), form.only_workspace()
-            started = record(
-                Action.LOG_EXPORTED, by=person, workspace=workspace, detail=form.text()
-            )
-            return started, lines(entries, form.alternatives(), among)
-
+        person, workspace = request_user(request).get_username(), form.only_workspace()
+        started = record(Action.LOG_EXPORTED, by=person, workspace=workspace, detail=form.text())
         return send(
-            request,
-            begin,
+            started,
+            lines(entries, form.alternatives(), among),
             name=file_name(form),
             content_type="text/csv; charset=utf-8",
-            back_url=f"{log_url()}?{request.GET.urlencode()}",
         )
 
     def _form_of_export(self, request: HttpRequest) -> AuditLogFilter | HttpResponse:

@@ -15,7 +15,6 @@ from django.db.models import Q, QuerySet
 from django.utils.safestring import SafeString
 
 from config.console.charts import Bar, bar_chart
-from config.runtime.database import current
 
 MOST = 30_000  # entries that are counted
 MILLISECONDS = 500  # that counting may take
@@ -109,8 +108,7 @@ def _limited(sql: str, parameters: list[Any]) -> list[Any]:
         TooMany: it was cancelled, or failed otherwise.
     """
     try:
-        # The time-out is no sign that the database fails, so the circuit breaker must not count it.
-        with current().guard(counts=False), transaction.atomic(), connection.cursor() as cursor:
+        with transaction.atomic(), connection.cursor() as cursor:
             cursor.execute(f"SET LOCAL statement_timeout = {MILLISECONDS}")
             cursor.execute(sql, parameters)
             rows: list[Any] = cursor.fetchall()

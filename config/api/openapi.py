@@ -8,10 +8,10 @@ import hashlib
 
 import msgspec
 from django.conf import settings
-from django.http import HttpResponse, HttpResponseNotModified
+from rest_framework.request import Request
+from rest_framework.response import Response
 
-from config.api.request import ApiRequest
-from config.api.responses import JSON, as_json, tag_of_copy
+from config.api.responses import as_json, tag_of_copy
 from config.api.viewsets import ApiViewSet
 
 DOCUMENT = msgspec.json.decode((settings.BASE_DIR / "docs" / "openapi.json").read_bytes())
@@ -29,7 +29,7 @@ class OpenApiViewSet(ApiViewSet):
     throttle_classes = []
     permission_classes = []
 
-    def retrieve(self, request: ApiRequest) -> HttpResponse:
+    def retrieve(self, request: Request) -> Response:
         if tag := tag_of_copy(request, HEADERS["ETag"]):
-            return HttpResponseNotModified(headers={**HEADERS, "ETag": tag})
-        return HttpResponse(CONTENT, headers={**JSON, **HEADERS})
+            return Response(status=304, headers={**HEADERS, "ETag": tag})
+        return Response(msgspec.Raw(CONTENT), headers=HEADERS)

@@ -8,9 +8,10 @@ from urllib.parse import urlencode
 
 import msgspec
 from django.core.exceptions import SuspiciousOperation
-from django.http import Http404, HttpResponse, HttpResponseNotModified
+from django.http import Http404, HttpResponse
 from django.utils.http import parse_etags, parse_http_date_safe
 from rest_framework.request import Request
+from rest_framework.response import Response
 
 from config.api.errors import (
     ApiError,
@@ -50,11 +51,10 @@ def json_response(
 
 def cacheable_response(
     request: Request, data: Any, headers: Mapping[str, str] | None = None
-) -> HttpResponse:
+) -> Response:
     """A 200 whose body is `data` as JSON; 304 if the client has it already.
 
-    Its tag is a hash of the body, which is made in any case: no state has to be kept. That takes
-    0.6 ms a megabyte.
+    Its tag is a hash of the body, which is made in any case: no state has to be kept.
 
     Args:
         headers: further ones.
@@ -66,8 +66,8 @@ def cacheable_response(
     etag = f'"{hashlib.sha256(body).hexdigest()[:32]}"'
     kept = {**REVALIDATED, **(headers or {})}
     if tag := tag_of_copy(request, etag):
-        return HttpResponseNotModified(headers={**kept, "ETag": tag})
-    return HttpResponse(body, headers={**JSON, **kept, "ETag": etag})
+        return Response(status=304, headers={**kept, "ETag": tag})
+    return Response(msgspec.Raw(body), headers={**kept, "ETag": etag})
 
 
 def tag_of_copy(request: Request, etag: str, last_modified: int | None = None) -> str | None:
@@ -144,21 +144,26 @@ def as_api_error(exc: BaseException) -> ApiError:
     return ServerError()
 
 
-def exception_handler(exc: Exception) -> HttpResponse:
-    """The response to any exception of an API view."""
+def exception_handler(exc: Exception, context: dict[str, Any]) -> Response:
+    """DRF's handler: the response to any exception of an API view."""
     error = as_api_error(exc)
     if isinstance(error, Unavailable):
         logger.error("Responded 503: %s", error.reason)
     elif isinstance(error, ServerError):
         logger.error("Responded 500", exc_info=exc)
-    return error_response(error)
+    note_error(error)
+    return Response(error.body, error.status_code, headers=headers_of(error))
 
 
 def error_response(error: ApiError) -> HttpResponse:
-    """The response to an API error; the access log gets its reason."""
+    """The response to an API error outside of an API view."""
     note_error(error)
-    headers = {"Error-Code": error.code, **error.headers}
-    return json_response(error.body, error.status_code, headers)
+    return json_response(error.body, error.status_code, headers_of(error))
+
+
+def headers_of(error: ApiError) -> dict[str, str]:
+    """The headers of an error's response; no cache stores it."""
+    return {**NOT_STORED, "Error-Code": error.code, **error.headers}
 
 
 def note_error(error: ApiError) -> None:

@@ -1,20 +1,45 @@
-"""The base class of the API's views: the order of checks, and JSON without negotiation."""
+"""The base class of the API's views: the order of checks, JSON, and no negotiation."""
 
-from typing import Any, NoReturn
+from typing import Any, NoReturn, cast
 
 from django.conf import settings
-from django.http import HttpRequest
-from django.http.response import HttpResponseBase
-from rest_framework.viewsets import ViewSet
+from rest_framework.negotiation import BaseContentNegotiation
+from rest_framework.renderers import BaseRenderer
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.viewsets import GenericViewSet
 
-from config.api.errors import ApiError, HttpsRequired, MethodNotAllowed, PathNotFound
-from config.api.request import ApiRequest, Reading
-from config.api.responses import exception_handler
+from config.api.active_key import ActiveKey
+from config.api.errors import HttpsRequired, MethodNotAllowed, PathNotFound, TooManyRequests
+from config.api.parameters import REQUESTS_PER_MINUTE
+from config.api.responses import as_json
 
 METHODS = ("GET", "HEAD")
 
 
-class ApiViewSet(ViewSet):
+class JsonRenderer(BaseRenderer):
+    """msgspec's structs, dicts and lists as JSON."""
+
+    media_type = "application/json"
+    charset = None  # JSON is UTF-8 by definition (RFC 8259)
+
+    def render(self, data: Any, *args: Any) -> bytes:
+        return b"" if data is None else as_json(data)  # a 304 has no body
+
+
+class NoNegotiation(BaseContentNegotiation):
+    """Whatever the client accepts, it gets what the endpoint serves."""
+
+    def select_parser(self, request: Request, parsers: Any) -> None:
+        return None  # the API reads no bodies
+
+    def select_renderer(
+        self, request: Request, renderers: Any, format_suffix: str | None = None
+    ) -> tuple[BaseRenderer, str]:
+        return renderers[0], renderers[0].media_type
+
+
+class ApiViewSet(GenericViewSet[Any]):
     """Checks a request in the API's order: key (401), rate (429), API access (403, 402), method.
 
     Before all of that, plain HTTP is refused (403), so that nobody gets used to it.
@@ -25,61 +50,35 @@ class ApiViewSet(ViewSet):
     """
 
     http_method_names = [method.lower() for method in METHODS]
+    renderer_classes = [JsonRenderer]
+    content_negotiation_class = NoNegotiation
 
-    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
-        """DRF's dispatch without the parts that this API does not need.
+    @property
+    def key(self) -> ActiveKey:
+        """The key of the request."""
+        return cast(ActiveKey, self.request.auth)
 
-        There are no bodies to parse, `Accept` is not negotiated, the version is in the path, and
-        views return rendered responses.
-        """
-        authenticators = self.get_authenticators()
-        self.request = api_request = ApiRequest(request, authenticators, self.reading(**kwargs))
-        response: HttpResponseBase
-        try:
-            self.initial(api_request)
-            response = getattr(self, _method(request).lower())(api_request, **kwargs)
-        except Exception as exc:
-            response = exception_handler(exc)
-        finally:
-            # DRF makes reference cycles that only the garbage collector would find: the view with
-            # its bound methods, and the request with its parser context.
-            self.__dict__.clear()
-            api_request.parser_context.clear()
-        for name, value in api_request.response_headers.items():
-            response[name] = value
-        return response
+    @property
+    def default_response_headers(self) -> dict[str, str]:
+        """No `Allow` and no `Vary: Accept`; the throttle adds the quota."""
+        return {}
 
-    def initial(self, request: ApiRequest, *args: Any, **kwargs: Any) -> None:  # type: ignore[override]
-        if settings.HTTPS_ONLY and not request._request.is_secure():
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        self.format_kwarg = None
+        if settings.HTTPS_ONLY and not request.is_secure():
             raise HttpsRequired
-        try:
-            self.perform_authentication(request)
-            self.check_throttles(request)
-            self.check_permissions(request)
-            if _method(request._request) not in METHODS:
-                raise MethodNotAllowed
-        except ApiError:
-            request.note_checks(passed=False)
-            raise
-        if request.auth is not None:  # else no key is needed
-            request.note_checks(passed=True)
+        self.perform_authentication(request)
+        self.check_throttles(request)
+        self.check_permissions(request)
+        if request.META["REQUEST_METHOD"] not in METHODS:  # as sent: methods are case-sensitive
+            raise MethodNotAllowed
 
-    def reading(self, **kwargs: str) -> Reading | None:
-        """What the view will read with `ApiRequest.rows`. Nothing is checked yet, nor refused here.
-
-        Args:
-            kwargs: the parts of the path.
-        """
-        return None
-
-
-def _method(request: HttpRequest) -> str:
-    method: str = request.META["REQUEST_METHOD"]  # as sent: methods are case-sensitive
-    return method
+    def throttled(self, request: Request, wait: float | None) -> NoReturn:
+        raise TooManyRequests(REQUESTS_PER_MINUTE, int(wait or 1))
 
 
 class UnknownPath(ApiViewSet):
     """Any path under /api/v1 without an endpoint."""
 
-    def retrieve(self, request: ApiRequest, **kwargs: str) -> NoReturn:
+    def retrieve(self, request: Request, **kwargs: str) -> Response:
         raise PathNotFound

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from config.dev.service import die_with_parent
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-STOP_SECONDS = 10
+STOP_SECONDS = 15
 
 
 class Companion(NamedTuple):
@@ -20,7 +20,7 @@ class Companion(NamedTuple):
 
     Attributes:
         name: of it, for the log.
-        words: a Python program and its arguments.
+        words: a Python program and its arguments, or `-m` and a module's.
         environ: its whole environment.
         without: what does not work while it does not run, and what to do.
     """
@@ -32,7 +32,7 @@ class Companion(NamedTuple):
 
 
 @contextlib.contextmanager
-def running(companions: list[Companion]) -> Iterator[None]:
+def running(companions: list[Companion]) -> "Iterator[list[subprocess.Popen[bytes]]]":
     """Runs them meanwhile; they end with this process, however that ends.
 
     If one ends by itself, the terminal says so, and the others go on.
@@ -40,7 +40,7 @@ def running(companions: list[Companion]) -> Iterator[None]:
     stopping = threading.Event()
     processes = [_start(companion, stopping) for companion in companions]
     try:
-        yield
+        yield processes
     finally:
         stopping.set()
         for process in processes:

@@ -1,7 +1,7 @@
 """`/healthz`: the process lives. `/readyz`: it can serve, with the state of each part it needs.
 
-Both are for load balancers and monitoring: they need no key, and depend on no Host header. The
-response names no cause, since anybody may read it; the log does.
+These and `/metrics` are for load balancers and monitoring: they need no key, and depend on no Host
+header. The response names no cause, since anybody may read it; the log does.
 """
 
 import logging
@@ -13,11 +13,11 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from django.db import connection
 from django.http import HttpRequest, HttpResponse
 from msgspec import Struct
+from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
 from config.api.errors import MethodNotAllowed
 from config.api.responses import error_response, json_response
 from config.runtime.postgresql import migrations, sessions
-from config.runtime.request_context import deadline
 
 logger = logging.getLogger(__name__)
 
@@ -82,7 +82,6 @@ class _Check:
 
     def _run(self) -> CheckResult:
         started = time.monotonic()
-        deadline.set(started + DEADLINE_SECONDS)
         state, self.cause = "ok", ""
         tables: list[str] = []
         try:
@@ -171,13 +170,18 @@ def ready() -> HttpResponse:
     return json_response(found, 503 if found.status == "failed" else 200)
 
 
-PATHS = {"/healthz": live, "/readyz": ready}
+def metrics() -> HttpResponse:
+    """`/metrics`, for Prometheus."""
+    return HttpResponse(generate_latest(), content_type=CONTENT_TYPE_LATEST)
+
+
+PATHS = {"/healthz": live, "/readyz": ready, "/metrics": metrics}
 
 
 def middleware(
     get_response: Callable[[HttpRequest], HttpResponse],
 ) -> Callable[[HttpRequest], HttpResponse]:
-    """Responds to the two paths, before any middleware that reads more of the request."""
+    """Responds to these paths, before any middleware that reads more of the request."""
 
     def handle(request: HttpRequest) -> HttpResponse:
         endpoint = PATHS.get(request.path_info)

@@ -1,16 +1,12 @@
 """Metrics for Prometheus. An instance is one process, so each process has metrics of its own.
 
-`/metrics` is served on a port of its own, which is for the monitoring only: nginx does not lead
-there.
+A server has them at `/metrics`, where nginx does not lead; a command on a port of its own.
 """
 
 import logging
-import threading
-import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from functools import cache
-from typing import Any
 
 from django.db import DEFAULT_DB_ALIAS, connections
 from django.db import Error as DatabaseError
@@ -21,18 +17,11 @@ from prometheus_client import (
     Histogram,
     Metric,
     disable_created_metrics,
-    start_http_server,
 )
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.registry import Collector
-
-from config.runtime import slots
-from config.runtime.breaker import Breaker
-from config.runtime.request_context import deadline
 
 logger = logging.getLogger(__name__)
 
-RETRY_SECONDS = 1.0
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 
 disable_created_metrics()  # type: ignore[no-untyped-call]
@@ -46,7 +35,7 @@ _seconds = Histogram(
 )
 UNAVAILABLE = Counter("documents_unavailable", "Responses with 503, by their cause", ["cause"])
 FAIL_OPEN = Counter(
-    "documents_fail_open", "Requests and sign-ins that no counter has counted", ["counter"]
+    "documents_fail_open", "How often Redis did not count, so that the process did for a second"
 )
 DOWNLOADS_STARTED = Counter(
     "documents_downloads_started", "Downloads that started, in process or by nginx", ["file_type"]
@@ -59,38 +48,6 @@ for _completion in ("complete", "broken_off"):
 DOWNLOAD_BYTES = Counter("documents_download_bytes", "Bytes of downloads sent in process")
 
 
-_OF_SLOTS: tuple[tuple[str, Any, str, str], ...] = (
-    ("in_use", GaugeMetricFamily, "documents_slots_in_use", "Requests that run"),
-    ("waiting", GaugeMetricFamily, "documents_slots_waiting", "Requests that wait for a slot"),
-    ("refused", CounterMetricFamily, "documents_slots_refused", "Requests that got no slot"),
-    ("connected", GaugeMetricFamily, "documents_database_connections", "Connections of the slots"),
-)
-
-
-class _State(Collector):
-    """What the process is doing at the moment, read when Prometheus asks."""
-
-    def collect(self) -> Iterator[Metric]:
-        for attribute, kind, name, text in _OF_SLOTS:
-            family = kind(name, text, labels=["class"])
-            for slot, semaphore in slots.SLOTS.items():
-                family.add_metric([slot], getattr(semaphore, attribute))
-            yield family
-        breakers = GaugeMetricFamily(
-            "documents_breaker_open", "1 while a part is not called", labels=["part"]
-        )
-        opened = CounterMetricFamily(
-            "documents_breaker_opened", "How often a part has failed repeatedly", labels=["part"]
-        )
-        for name, breaker in list(Breaker.every.items()):
-            breakers.add_metric([name], breaker.open)
-            opened.add_metric([name], breaker.opened)
-        yield from (breakers, opened)
-
-
-REGISTRY.register(_State())
-
-DATABASE_SECONDS = 2.0  # that the metrics wait for the database
 Reader = Callable[[BaseDatabaseWrapper], Iterable[Metric]]
 
 
@@ -101,20 +58,16 @@ class _Database(Collector):
     afterwards.
     """
 
-    def __init__(self, readers: tuple[Reader, ...]) -> None:
-        self._readers = readers
+    def __init__(self, read: Reader) -> None:
+        self._read = read
 
     def collect(self) -> Iterator[Metric]:
-        token = deadline.set(time.monotonic() + DATABASE_SECONDS)
         found: list[Metric] = []
         try:
             with closing(connections.create_connection(DEFAULT_DB_ALIAS)) as connection:
-                for read in self._readers:
-                    found += read(connection)
+                found += self._read(connection)
         except DatabaseError as exc:
             logger.warning("No metrics from the database: %s", exc)
-        finally:
-            deadline.reset(token)
         yield from found
 
     def describe(self) -> Iterable[Metric]:
@@ -144,23 +97,6 @@ def observe_request(method: str, route: str, status: int, seconds: float) -> Non
     _request_histogram(route).observe(seconds)
 
 
-def start(host: str, port: int, *readers: Reader) -> None:
-    """Serves `/metrics` from a thread.
-
-    A worker that replaces another one waits until the other's port is free, and serves meanwhile.
-
-    Args:
-        readers: they read further metrics over the database connection that they get.
-    """
-    REGISTRY.register(_Database(readers))
-
-    def listen() -> None:
-        while True:
-            try:
-                start_http_server(port, host)
-                return
-            except OSError as exc:
-                logger.warning("No metrics yet on %s:%d: %s", host, port, exc)
-                time.sleep(RETRY_SECONDS)
-
-    threading.Thread(target=listen, name="metrics", daemon=True).start()
+def read_database(read: Reader) -> None:
+    """Adds metrics that `read` reads over the database connection that it gets."""
+    REGISTRY.register(_Database(read))

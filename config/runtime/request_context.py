@@ -21,8 +21,6 @@ _RANDOM = 20  # hexadecimal digits of an id, the first ones, which lists show; t
 # None outside of a request: in a command, or while a body streams after the request has ended. Its
 # attribute `notes` has its `Notes`.
 current_request: ContextVar[HttpRequest | None] = ContextVar("current_request", default=None)
-# When the response must be ready, on the monotonic clock; None outside of a request.
-deadline: ContextVar[float | None] = ContextVar("deadline", default=None)
 
 
 class Notes(dict[str, str | None]):

@@ -13,20 +13,18 @@ from typing import Any
 from uuid import UUID
 
 from django.core.signing import BadSignature, Signer
-from django.http import HttpResponse
 from rest_framework.pagination import BasePagination
 from rest_framework.request import Request
+from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from config.api.errors import InvalidParameter
 from config.api.parameters import limit, one_of, single
 from config.api.responses import cacheable_response, link_to_next
 from documents.api.parameters import CURSOR_EXPECTED, STATUS_FILTER
-from documents.api.queries import Position, WithRecipients
-from documents.api.serializers import DOCUMENT_COLUMNS, DocumentPage
+from documents.api.queries import Position, WithRecipients, WorkspaceDocuments
+from documents.api.serializers import DocumentPage
 
-_CREATED_AT = DOCUMENT_COLUMNS.index("created_at")
-_ID = DOCUMENT_COLUMNS.index("id")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _POSITION = struct.Struct(">q16s")  # microseconds since the epoch, and the id
 
@@ -67,34 +65,22 @@ def decode_cursor(
 
 
 class KeysetPagination(BasePagination):
-    """DRF's paginator for documents; it validates `status`, `limit` and `cursor`.
+    """DRF's paginator for documents; it validates `status`, `limit` and `cursor`."""
 
-    Args:
-        workspace_id: the workspace of the documents.
-    """
-
-    def __init__(self, workspace_id: UUID) -> None:
-        self.workspace_id = workspace_id
-
-    def paginate_queryset(
-        self, queryset: Any, request: Request, view: APIView | None = None
-    ) -> list[Any]:
-        """The documents of one page; `queryset` is `documents.api.queries.newest`."""
-        self.request = request
+    def paginate_queryset(  # type: ignore[override]
+        self, queryset: WorkspaceDocuments, request: Request, view: APIView | None = None
+    ) -> list[WithRecipients]:
+        """The documents of one page."""
+        self.request, self.workspace_id = request, queryset.workspace_id
         query = request.query_params
         self.status = one_of(query, "status", STATUS_FILTER)
         self.limit = limit(query)
         cursor = single(query, "cursor", CURSOR_EXPECTED)
         after = decode_cursor(cursor, self.workspace_id, self.status) if cursor else None
-        page: list[WithRecipients] = queryset(self.workspace_id, self.status, after, self.limit)
-        self.next_position: Position | None = None
-        if len(page) > self.limit:
-            page.pop()
-            last, _ = page[-1]
-            self.next_position = (last[_CREATED_AT], UUID(last[_ID]))
+        page, self.next_position = queryset.newest(self.status, after, self.limit)
         return page
 
-    def get_paginated_response(self, data: Any) -> HttpResponse:  # type: ignore[override]
+    def get_paginated_response(self, data: Any) -> Response:
         """A page as the API's list body, with a link to the next one."""
         page = DocumentPage(data, None)
         headers = {}

@@ -1,26 +1,29 @@
 """GET /documents and GET /documents/{id}."""
 
-from django.http import HttpResponse
+from typing import Any
 
-from config.api.request import ApiRequest, Reading
+from rest_framework.request import Request
+from rest_framework.response import Response
+
 from config.api.responses import cacheable_response
 from config.api.viewsets import ApiViewSet
-from documents.api import queries
 from documents.api.pagination import KeysetPagination
+from documents.api.queries import WorkspaceDocuments
 from documents.api.serializers import DocumentAnswer, document_object
 
 
 class DocumentViewSet(ApiViewSet):
     """The documents of the key's workspace."""
 
-    def list(self, request: ApiRequest) -> HttpResponse:
-        paginator = KeysetPagination(request.auth.workspace_id)
-        page = paginator.paginate_queryset(queries.newest, request)
-        return paginator.get_paginated_response([document_object(*each) for each in page])
+    pagination_class = KeysetPagination
 
-    def reading(self, **kwargs: str) -> Reading | None:
-        return queries.with_id(kwargs["id"], queries.ONE) if "id" in kwargs else None
+    def get_queryset(self) -> WorkspaceDocuments:  # type: ignore[override]
+        return WorkspaceDocuments(self.key.workspace_id)
 
-    def retrieve(self, request: ApiRequest, id: str) -> HttpResponse:
-        document = document_object(*queries.with_recipients(request.rows()))
+    def list(self, request: Request) -> Response:
+        page: Any = self.paginate_queryset(self.get_queryset())  # type: ignore[arg-type]
+        return self.get_paginated_response([document_object(*each) for each in page])
+
+    def retrieve(self, request: Request, id: str) -> Response:
+        document = document_object(*self.get_queryset().one(id))
         return cacheable_response(request, DocumentAnswer(document))

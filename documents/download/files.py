@@ -1,81 +1,46 @@
-"""The files of a document: the query, which of them a download is of, and their headers."""
+"""Which file of a document a download is of, and the file's headers."""
 
 import base64
 from dataclasses import dataclass
-from datetime import datetime
-from typing import NamedTuple
-from uuid import UUID
 
 from django.utils.http import http_date
 
+from config.api.active_key import ActiveKey
 from config.api.errors import DocumentNotComplete, DocumentNotFound
-from config.api.request import ActiveKey, Reading
 from config.api.responses import REVALIDATED
-from config.runtime.database import Row
 from documents.api.parameters import FILE_TYPES
-from documents.api.queries import JOIN, columns
+from documents.api.queries import parsed
 from documents.download.filenames import content_disposition
-from documents.models import Document
-
-
-class FileRow(NamedTuple):
-    """A stored file; all fields are None if the document has no file of this type."""
-
-    object_key: str
-    size: int  # bytes
-    sha256: str  # hex digits
-    created_at: datetime
-
-
-# One document, and its files in the order of FILE_TYPES.
-FILES = Reading(
-    ", ".join(
-        [
-            "document.id, document.title, document.status, document.file_name",
-            *(columns(file_type, FileRow._fields) for file_type in FILE_TYPES),
-        ]
-    ),
-    JOIN
-    + "".join(
-        f' LEFT JOIN "documents_storedfile" AS {each} ON {each}.id = document.{each}_id'
-        for each in FILE_TYPES
-    ),
-)
-_DOCUMENT_COLUMNS = 4
+from documents.models import Document, StoredFile
 
 
 @dataclass(frozen=True)
 class Download:
     """One file of a document, requested with one key."""
 
-    document_id: UUID
-    title: str
-    file_name: str
+    document: Document
     file_type: str
-    file: FileRow
+    file: StoredFile
     key: ActiveKey
 
     @classmethod
-    def choose(cls, rows: list[Row], requested: str | None, key: ActiveKey) -> "Download":
+    def choose(cls, id: str, requested: str | None, key: ActiveKey) -> "Download":
         """The file of the requested type, or of the default for the document's status.
-
-        Args:
-            rows: of `FILES`.
 
         Raises:
             DocumentNotFound: the id is unknown, malformed, deleted, or another workspace's.
             DocumentNotComplete: `signed` or `certificate` before everyone has finished.
         """
-        if not rows:
+        documents = Document.objects.filter(workspace=key.workspace_id, deleted_at=None)
+        uuid = parsed(id)
+        document = uuid and documents.select_related(*FILE_TYPES).filter(id=uuid).first()
+        if not document:
             raise DocumentNotFound
-        [(id, title, status, file_name, *_)] = rows
-        complete = status == Document.Status.COMPLETED
+        complete = document.status == Document.Status.COMPLETED
         file_type = requested or ("signed" if complete else "original")
         if file_type != "original" and not complete:
             raise DocumentNotComplete
-        start = _DOCUMENT_COLUMNS + len(FileRow._fields) * FILE_TYPES.index(file_type)
-        file = FileRow._make(rows[0][start : start + len(FileRow._fields)])
-        return cls(id, title, file_name, file_type, file, key)
+        return cls(document, file_type, getattr(document, file_type), key)
 
     @property
     def etag(self) -> str:
@@ -89,7 +54,7 @@ class Download:
         return {
             "Accept-Ranges": "bytes",
             "Content-Disposition": content_disposition(
-                self.document_id, self.file_name, self.file_type
+                self.document.id, self.document.file_name, self.file_type
             ),
             "Content-Type": "application/pdf",
             "ETag": self.etag,

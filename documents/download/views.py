@@ -15,22 +15,21 @@ from django.http import (
     HttpResponseNotModified,
     StreamingHttpResponse,
 )
+from rest_framework.request import Request
 
 from audit.models import Action, AuditEntry
 from audit.record import record
 from audit.snapshots import DocumentSnapshot, FileSnapshot, KeySnapshot
 from config.api.errors import Unavailable
 from config.api.parameters import one_of
-from config.api.request import ApiRequest, Reading
 from config.api.responses import tag_of_copy
 from config.api.viewsets import ApiViewSet
 from config.runtime import metrics
 from documents import storage
 from documents.api.parameters import FILE_TYPES
-from documents.api.queries import with_id
-from documents.download.files import FILES, Download
+from documents.download.files import Download
 from documents.download.ranges import ByteRange, if_range_holds, parse_range
-from documents.download.stream import STREAMS, RecordedStream
+from documents.download.stream import RecordedStream
 from documents.storage import StorageError
 
 # nginx copies these headers from the redirect, so that a 503 of object storage would have them too.
@@ -43,15 +42,12 @@ URL_SECONDS = 30  # how long the signed URL can be used to start a transfer
 class DownloadViewSet(ApiViewSet):
     """The PDFs of a document."""
 
-    def reading(self, **kwargs: str) -> Reading | None:
-        return with_id(kwargs["id"], FILES)
-
-    def retrieve(self, request: ApiRequest, id: str) -> HttpResponseBase:
+    def retrieve(self, request: Request, id: str) -> HttpResponseBase:
         requested = one_of(request.query_params, "type", FILE_TYPES)
-        return download_response(request, Download.choose(request.rows(), requested, request.auth))
+        return download_response(request, Download.choose(id, requested, self.key))
 
 
-def download_response(request: ApiRequest, download: Download) -> HttpResponseBase:
+def download_response(request: Request, download: Download) -> HttpResponseBase:
     """The file, a part of it, or 304: RFC 9110's preconditions in its order (section 13.2.2).
 
     Raises:
@@ -73,7 +69,7 @@ def download_response(request: ApiRequest, download: Download) -> HttpResponseBa
     return response
 
 
-def requested_part(request: ApiRequest, download: Download) -> ByteRange | None:
+def requested_part(request: Request, download: Download) -> ByteRange | None:
     """The part to send; None for the whole file. Only GET has parts."""
     header = request.headers.get("Range")
     if header is None or request.method != "GET":
@@ -86,7 +82,7 @@ def requested_part(request: ApiRequest, download: Download) -> ByteRange | None:
     return parse_range(header, download.file.size)
 
 
-def send(request: ApiRequest, download: Download, part: ByteRange | None) -> HttpResponseBase:
+def send(request: Request, download: Download, part: ByteRange | None) -> HttpResponseBase:
     """The file or a part of it: from this process, or from nginx; for HEAD without a body.
 
     Object storage is asked first, so that an audit entry means that there was a file. The entry
@@ -129,11 +125,10 @@ def open_stream(download: Download, part: ByteRange | None, length: int) -> Reco
     """The file's bytes, from object storage through this process.
 
     Raises:
-        TooManyDownloads: 503, too many are in progress.
         StorageError: object storage cannot send it.
     """
-    with STREAMS.begin(download.key.id), contextlib.ExitStack() as undo:
-        body = storage.open_object(download.file.object_key, length, part.request if part else None)
+    body = storage.open_object(download.file.object_key, length, part.request if part else None)
+    with contextlib.ExitStack() as undo:
         undo.callback(body.close)
         entry = record_download(download, part)
         undo.pop_all()
@@ -145,7 +140,9 @@ def record_download(download: Download, part: ByteRange | None) -> AuditEntry:
     entry = record(
         Action.DOCUMENT_DOWNLOADED,
         key=KeySnapshot.of(download.key),
-        document=DocumentSnapshot(document_id=download.document_id, document_title=download.title),
+        document=DocumentSnapshot(
+            document_id=download.document.id, document_title=download.document.title
+        ),
         file=FileSnapshot(
             file_type=download.file_type,
             file_sha256=download.file.sha256,

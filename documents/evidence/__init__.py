@@ -13,7 +13,6 @@ from django.core.exceptions import ImproperlyConfigured
 from django.db import connection, transaction
 from django.utils import timezone
 
-from audit.admin.sending import slot
 from audit.models import Action, AuditEntry, Checkpoint
 from audit.record import record
 from audit.sealing import checkpoints
@@ -191,11 +190,11 @@ class _File:
     def _objects(
         self, ids: list[int], text: Callable[[int, str], str]
     ) -> Iterator[tuple[int, str]]:
-        """The rest of an array: one object on each line. Each batch is read with its own slot."""
+        """The rest of an array: one object on each line. Each batch is read by itself."""
         before = "\n"
         for start in range(0, len(ids), BATCH):
             batch = ids[start : start + BATCH]
-            with slot(), connection.cursor() as cursor:
+            with connection.cursor() as cursor:
                 cursor.execute(_DATA, [batch])
                 data: dict[int, str] = dict(cursor.fetchall())
                 if missing := set(batch) - data.keys():

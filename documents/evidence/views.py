@@ -32,13 +32,13 @@ def evidence_file(request: HttpRequest, object_id: str) -> HttpResponseBase:
     recent_sign_in_required(request)
     entries_url = filtered_log_url(document_id__exact=trail.document_id)
     try:
-        return send(
-            request,
-            lambda: export(trail, most=MOST),
-            name=f"evidence-{trail.document_id}.json",
-            content_type="application/json",
-            back_url=entries_url,
-        )
+        started, parts = export(trail, most=MOST)
     except EvidenceRefused as exc:
         messages.error(request, f"No evidence file was made. {exc}")
         return HttpResponseRedirect(entries_url)
+    return send(
+        started,
+        parts,
+        name=f"evidence-{trail.document_id}.json",
+        content_type="application/json",
+    )

@@ -7,12 +7,13 @@ though others follow.
 """
 
 from datetime import datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from config.api.errors import InvalidParameter
-from config.runtime.database import Row, fetch, fetch_planned
+from config.runtime.database import fetch, fetch_planned
 from documents.api.queries import DOCUMENT_COLUMNS_SQL, Position
+from documents.api.serializers import DocumentRow
 from documents.search.conditions import (
     LAST,
     OWN,
@@ -54,14 +55,32 @@ class Page(NamedTuple):
     """A page of a search.
 
     Attributes:
-        documents: the rows of those that match: DOCUMENT_COLUMNS.
+        documents: those that match.
         next: the position behind the page; None if nothing more can follow.
         searched_to: how far was looked, if that is why the page is not full.
     """
 
-    documents: list[Row]
+    documents: list[DocumentRow]
     next: Position | None
     searched_to: datetime | None
+
+
+class _Looked(NamedTuple):
+    """A document that was looked at; its time and id are its position in the order.
+
+    Attributes:
+        number: of the documents that were looked at, from 1 on.
+        document: None if it does not match.
+    """
+
+    time: datetime
+    id: UUID
+    number: int
+    document: DocumentRow | None
+
+
+def _looked(time: datetime, id: UUID, number: int, matches: bool, *document: Any) -> _Looked:
+    return _Looked(time, id, number, DocumentRow(*document) if matches else None)
 
 
 def search(
@@ -89,7 +108,8 @@ def search(
     # The last document that is looked at comes too, whether it matches or not: the next page begins
     # behind it.
     found = fetch_planned(
-        f"""{_BY_INDEX} SELECT {DOCUMENT_COLUMNS_SQL}, time, number, matches, looked FROM (
+        _BY_INDEX,
+        f"""SELECT time, looked, number, matches, {DOCUMENT_COLUMNS_SQL} FROM (
             SELECT *, row_number() OVER (ORDER BY {_ORDER}) AS number
             FROM ({source.text}) AS source
         ) AS document
@@ -97,16 +117,17 @@ def search(
         WHERE matches OR number = {most} ORDER BY {_ORDER} LIMIT %s
         """,  # noqa: S608 - made of constants
         (*source.values, *values, limit + 1),
+        _looked,
     )
-    documents = [row for row in found if row[-2]]
+    matching = [row for row in found if row.document]
     following, searched_to = None, None
-    if len(documents) > limit:
-        documents = documents[:limit]
-        following = (documents[-1][-4], documents[-1][-1])
-    elif found and found[-1][-3] == most:
-        following = (found[-1][-4], found[-1][-1])
-        searched_to = following[0] if len(documents) < limit else None
-    return Page([row[:-4] for row in documents], following, searched_to)
+    if len(matching) > limit:
+        matching = matching[:limit]
+        following = (matching[-1].time, matching[-1].id)
+    elif found and found[-1].number == most:
+        following = (found[-1].time, found[-1].id)
+        searched_to = found[-1].time if len(matching) < limit else None
+    return Page([row.document for row in matching], following, searched_to)
 
 
 def _words(title: str | None) -> list[str]:
@@ -148,7 +169,7 @@ def _rare(wanted: list[Condition]) -> list[list[UUID]]:
         for each in wanted
     )
     values = [value for each in wanted for value in each.found.values]
-    [found] = fetch_planned(f"{_BY_INDEX} SELECT {', '.join(ids)}", values)
+    [found] = fetch_planned(_BY_INDEX, f"SELECT {', '.join(ids)}", values)
     return [each for each in found if each is not None]
 
 

@@ -1,14 +1,15 @@
 """GET /search."""
 
-from django.http import HttpResponse, QueryDict
+from django.http import QueryDict
 from msgspec import to_builtins
+from rest_framework.request import Request
+from rest_framework.response import Response
 
 from config.api.parameters import limit, single
-from config.api.request import ApiRequest
 from config.api.responses import as_json, cacheable_response, link_to_next
 from config.api.viewsets import ApiViewSet
 from documents.api.pagination import decode_cursor, encode_cursor
-from documents.api.queries import with_their_recipients
+from documents.api.queries import with_recipients
 from documents.api.serializers import DocumentPage, document_object
 from documents.search.parameters import CURSOR_EXPECTED, read
 from documents.search.queries import search
@@ -17,14 +18,14 @@ from documents.search.queries import search
 class SearchViewSet(ApiViewSet):
     """The documents of the key's workspace that match all parameters."""
 
-    def list(self, request: ApiRequest) -> HttpResponse:
+    def list(self, request: Request) -> Response:
         query: QueryDict = request.query_params
         asked, size = read(query), limit(query)
         cursor = single(query, "cursor", CURSOR_EXPECTED)
-        scope = (request.auth.workspace_id, f"search {as_json(asked).decode()}")
+        scope = (self.key.workspace_id, f"search {as_json(asked).decode()}")
         after = decode_cursor(cursor, *scope, CURSOR_EXPECTED) if cursor else None
         found = search(scope[0], asked, after, size)
-        documents = with_their_recipients(found.documents)
+        documents = with_recipients(found.documents)
         page = DocumentPage([document_object(*each) for each in documents], None)
         headers = {}
         if found.next:

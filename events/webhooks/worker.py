@@ -18,7 +18,6 @@ from prometheus_client import Counter
 
 from config.management.progress import first_line
 from config.management.shutdown import Shutdown, Stopped
-from config.runtime.request_context import deadline
 from events.webhooks import monitoring, queue, services
 from events.webhooks.models import Attempt, Delivery
 from events.webhooks.policy import ATTEMPT_SECONDS, SLOW_SECONDS
@@ -127,19 +126,16 @@ class Worker:
 
 
 async def _in_database(call: Callable[..., T], *args: Any) -> T:
-    """Calls a function, with a deadline, in the thread that has the database connection.
+    """Calls a function in the thread that has the database connection.
 
     A connection that has failed is replaced.
     """
 
     def guarded() -> T:
-        token = deadline.set(time.monotonic() + DATABASE_SECONDS)
         try:
             return call(*args)
         except DatabaseError:
             connection.close()
             raise
-        finally:
-            deadline.reset(token)
 
     return await sync_to_async(guarded)()

@@ -14,7 +14,7 @@ from apikeys.usage import buffers, purge, report
 from apikeys.usage.buffers import ADDRESSES, COUNTS, count
 from apikeys.usage.models import KeyAddress, KeyUsage
 from apikeys.usage.report import Day, Usage
-from config.api.request import ActiveKey
+from config.api.active_key import ActiveKey
 from tests.apikeys.test_rate_limit import spend
 from tests.support import factories
 from tests.support.client import get

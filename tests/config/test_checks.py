@@ -84,11 +84,11 @@ def test_check_deploy_finds_nothing_in_production(transactional_db: None, acme: 
         ("SECOND_FACTOR", "nobody", "(config.W004) SECOND_FACTOR is nobody"),
         ("NGINX_HANDOFF", "yes", "(config.W005) NGINX_HANDOFF is now X_ACCEL_DOWNLOADS."),
         ("SECRET_KEY", "secret", "(config.E002) SECRET_KEY can be guessed."),
-        ("UPGRADE_URL", "", "(config.E004) A 402 leads customers to https://example.com/"),
+        ("UPGRADE_URL", "", "(config.E005) A 402 leads customers to https://example.com/"),
         (
             "UPGRADE_URL",
             "https://example.com/billing",
-            "(config.E004) A 402 leads customers to https://example.com/",
+            "(config.E005) A 402 leads customers to https://example.com/",
         ),
         ("ALLOWED_HOSTS", "*", "(config.E003) ALLOWED_HOSTS accepts every host."),
         ("AUDIT_PUBLIC_KEYS", "", "(audit.W002) AUDIT_PUBLIC_KEYS is not set"),

@@ -15,7 +15,6 @@ from django.urls import reverse
 
 from audit.models import AuditEntry
 from config.runtime.postgresql import roles
-from config.runtime.slots import SLOTS
 from documents.evidence import BATCH
 from documents.models import Document
 from tests.support import factories
@@ -24,7 +23,7 @@ from tests.support.evidence import verify
 from tests.support.factories import Tenant
 from tests.support.seals import KEY, seal
 from tests.support.server import Server, eventually, running
-from tests.support.staff import EXPORT, HISTORY, member, operator, signed_in, support
+from tests.support.staff import HISTORY, member, operator, signed_in, support
 
 pytestmark = pytest.mark.usefixtures("transactional_db")
 EXPORTS = AuditEntry.objects.filter(action="document.evidence_exported")
@@ -111,35 +110,6 @@ def test_evidence_that_meets_damage_later_on_is_broken_off_and_not_valid(
     with pytest.raises(CommandError, match="does not match"):
         call_command("export_evidence", str(lease.id), output=tmp_path / "whole.json")
     assert not (tmp_path / "whole.json").exists()
-
-
-def test_evidence_waits_for_the_export_before_of_the_same_user(
-    lease: Document, acme: Tenant
-) -> None:
-    seal()
-    ada, sam = signed_in(acme.admin), signed_in(support())
-    for first in (url_of(lease.id), EXPORT):
-        running: Any = ada.get(first)
-        for second in (url_of(lease.id), EXPORT):
-            page = ada.get(second, follow=True).content.decode()
-            assert "another export is still being sent" in page
-        other: Any = sam.get(url_of(lease.id))
-        assert json.loads(b"".join(other.streaming_content))
-        running.close()
-        other.close()
-    assert downloaded(acme.admin, lease.id)
-
-
-def test_evidence_holds_no_slot_of_the_pages_while_it_is_sent(
-    lease: Document, acme: Tenant, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("documents.evidence.BATCH", 1)
-    seal()
-    response: Any = signed_in(acme.admin).get(url_of(lease.id))
-    for _ in response.streaming_content:
-        assert SLOTS["page"].in_use == 0
-    response.close()
-    assert ended() == ["2 entries"]
 
 
 def test_evidence_of_a_document_that_is_gone_is_for_its_workspace_s_admin(

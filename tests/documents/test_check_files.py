@@ -238,6 +238,6 @@ def test_check_files_stops_when_object_storage_is_out_of_reach_or_refuses(
 
 
 @pytest.mark.parametrize("words", [["--rate", "0"], ["--days", "-1"], ["--rate", "fast"]])
-def test_check_files_refuses_numbers_that_make_no_sense(words: list[str]) -> None:
+def test_check_files_refuses_numbers_that_make_no_sense(db: None, words: list[str]) -> None:
     with pytest.raises(CommandError, match="must be at least|invalid int value"):
         call_command("check_files", *words)

@@ -9,12 +9,10 @@ import pytest
 from django.db import connection, transaction
 from django.utils import timezone
 
-from config.api.request import read
 from documents.models import Document
 from tests.support import factories
 from tests.support.factories import Tenant
 from workspaces import counts
-from workspaces.counts import COUNTS
 from workspaces.models import DocumentCount, Workspace
 from workspaces.serializers import Counts
 
@@ -25,8 +23,7 @@ MANY = 16 * FOLD_EVERY  # changes: that none of them folds has a chance of 1 in 
 
 def document_counts(workspace_id: UUID) -> Counts:
     """What /me says."""
-    [row] = read(COUNTS, workspace_id)
-    return Counts(*row)
+    return counts.counts(workspace_id)
 
 
 def counted(workspace: Workspace) -> Counts:

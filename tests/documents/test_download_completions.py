@@ -203,7 +203,7 @@ def test_record_download_completions_makes_few_queries_for_many_lines(
         taken.append(len(queries))
     one, full, two = taken
     assert full == one
-    assert two == 2 * one
+    assert two <= 2 * one
 
 
 @pytest.mark.slow

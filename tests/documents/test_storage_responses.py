@@ -33,7 +33,7 @@ Point = Callable[..., None]
 
 
 @pytest.fixture
-def point(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Point]:
+def point(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Point:
     """Makes this process use object storage with other options, for example another URL."""
 
     def point(**options: Any) -> None:
@@ -43,8 +43,7 @@ def point(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Point]:
         monkeypatch.setattr(storage, "client", functools.cache(storage.client.__wrapped__))
         storage.client()
 
-    yield point
-    storage._breaker.succeeded()  # it may have opened
+    return point
 
 
 @pytest.fixture

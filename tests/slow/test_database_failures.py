@@ -12,11 +12,11 @@ from statistics import median
 import httpx
 import psutil
 import pytest
+from config.runtime.breaker import PAUSE
+from config.runtime.postgresql.deadlines import API_SECONDS
 from django.db import connection
 from django.urls import reverse
 
-from config.runtime.breaker import PAUSE
-from config.runtime.postgresql.deadlines import API_SECONDS
 from tests.support import factories
 from tests.support.client import golden
 from tests.support.database import locked, read_only

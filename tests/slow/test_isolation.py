@@ -7,6 +7,8 @@ from typing import Any, ClassVar
 from urllib.parse import urlencode
 
 import pytest
+from config.runtime.admission import class_of
+from config.runtime.slots import FairSemaphore, SignedIn
 from django.conf import settings
 from django.contrib.auth.hashers import MD5PasswordHasher
 from django.contrib.auth.models import User
@@ -15,8 +17,6 @@ from django.urls import reverse
 
 from audit.models import AuditEntry
 from config.runtime import slots
-from config.runtime.admission import class_of
-from config.runtime.slots import FairSemaphore, SignedIn
 from documents import storage
 from documents.models import Document
 from tests.support import factories

@@ -10,13 +10,13 @@ from urllib.parse import quote
 from uuid import uuid4
 
 import pytest
+from config.runtime.redis import SignInCache, breaker, call, client
 from django.core.cache import caches
 from redis import Redis, RedisError
 
 from apikeys.throttling import RedisCounter
 from config.dev.s3_and_redis import redis_server
 from config.runtime.ports import free_port
-from config.runtime.redis import SignInCache, breaker, call, client
 from tests.support.proxy import HOST, Proxy
 from tests.support.server import eventually
 

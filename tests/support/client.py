@@ -10,9 +10,10 @@ from urllib.parse import urlencode
 
 import pytest
 from django.conf import settings
-from django.test import Client
+from django.test import Client, override_settings
 from redis import Redis
 
+from config import api_settings
 from tests.support import openapi
 
 GOLDEN = Path(__file__).parent.parent / "golden"
@@ -62,8 +63,11 @@ class Response:
 
 @cache
 def _client() -> Client:
-    """One client for all tests, since each loads the middleware. The API sets no cookies."""
-    return Client(raise_request_exception=False)
+    """One client for all tests, since each loads the middleware: that of the API's unit."""
+    client = Client(raise_request_exception=False)
+    with override_settings(MIDDLEWARE=api_settings.MIDDLEWARE):
+        client.handler.load_middleware()
+    return client
 
 
 def get(

@@ -14,7 +14,6 @@ from django.db import connection
 from django.test import Client, TransactionTestCase
 from pytest_django import DjangoDbBlocker
 
-from audit.admin import sending
 from config.runtime.postgresql import roles
 from documents import storage
 from tests.support import factories, openapi, seals, staff
@@ -79,13 +78,6 @@ def _fresh_counters() -> None:
     """An earlier test may have counted requests."""
     if not settings.COUNT_IN_PROCESS:  # only without services (`--quick`)
         forget_requests()
-
-
-@pytest.fixture(autouse=True)
-def _no_exports_in_progress() -> None:
-    """An earlier test may not have read an export to its end."""
-    for person in list(sending.RUNNING._held.elements()):
-        sending.RUNNING.release(person)
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
 """Signing in: throttled, recorded, silent about who exists; and sessions that end."""
 
 import logging
+import threading
 import unicodedata
 from collections.abc import Iterator
 from typing import Any
@@ -14,8 +15,8 @@ from django.urls import reverse
 from psycopg import sql
 
 from audit.models import Action, AuditEntry
+from config import cache
 from config.runtime.postgresql import roles
-from config.runtime.redis import breaker
 from tests.support import factories
 from tests.support.factories import Tenant
 from tests.support.proxy import Proxy
@@ -202,11 +203,10 @@ def test_login_cookie_of_a_known_browser_signs_in_to_nothing(ada: User) -> None:
 def redis(settings: Any) -> Iterator[Proxy]:
     """The way to Redis, which can be cut."""
     proxy = Proxy(settings.REDIS_URL)
-    through = {**settings.CACHES["default"], "LOCATION": proxy.url}
-    settings.CACHES = {**settings.CACHES, "default": through}
+    settings.REDIS_URL, cache._thread = proxy.url, threading.local()
     yield proxy
     proxy.stop()
-    breaker.succeeded()  # for the tests that follow
+    cache._thread = threading.local()  # for the tests that follow
     caches["process"].clear()
 
 

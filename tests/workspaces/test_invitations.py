@@ -15,7 +15,6 @@ from django.urls import reverse
 from django.utils import timezone
 
 from audit.models import Action, AuditEntry
-from config.runtime import slots
 from tests.support import factories, staff
 from tests.support.database import waiting_for_lock
 from tests.support.factories import Tenant
@@ -344,7 +343,6 @@ def test_invitations_that_are_accepted_at_once_make_one_account(
     workspaces: int,
 ) -> None:
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
-    monkeypatch.setitem(slots.SLOTS, "password", slots.FairSemaphore(2, 2))  # as two processes have
     urls = (link(acme), link(umbrella)) if workspaces == 2 else [link(acme)] * 2
     browsers = [opened(url, Client(raise_request_exception=False)) for url in urls]
 

@@ -2,14 +2,12 @@
 
 from typing import Any
 
-from django.conf import settings
 from django.contrib.auth import SESSION_KEY
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import URLPattern, URLResolver, path, reverse
 
 from config.console import site
 from config.console.site import with_csp
-from config.runtime import slots
 from workspaces.accounts import passwords, second_factor, sign_in
 from workspaces.accounts import second_factor_views as factor
 from workspaces.accounts.security import security
@@ -49,11 +47,7 @@ class Site(site.Site):
 
     def has_permission(self, request: HttpRequest) -> bool:
         """Whether the user may see the site: active staff, with a second factor if it is needed."""
-        user = request.user
-        may = super().has_permission(request) and second_factor.is_satisfied(user)
-        session = request.COOKIES.get(settings.SESSION_COOKIE_NAME, "")
-        slots.TENANTS.set(session, slots.SignedIn(user.pk) if may and user.pk else None)
-        return may
+        return super().has_permission(request) and second_factor.is_satisfied(request.user)
 
     def login(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None

@@ -12,7 +12,6 @@ from django_otp.models import Device
 
 from audit.models import Action
 from audit.record import record
-from config.runtime import slots
 from workspaces.accounts import known_browser, notices, second_factor
 from workspaces.models import CAN_SIGN_IN
 
@@ -71,7 +70,6 @@ def complete(
     login(request, user)
     if device is not None:
         django_otp.login(request, device)
-    slots.TENANTS.set(str(request.session.session_key), slots.SignedIn(user.pk))
     if not known_browser.cookie_of(request, user):
         notices.new_browser(request, user)
     known_browser.remember(response, user)

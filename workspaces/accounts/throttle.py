@@ -40,7 +40,7 @@ class Attempt:
 
     The limits are checked before the password, so the response does not reveal whether it was
     right. Attempts that run at the same moment are all checked before one of them counts: a limit
-    can be exceeded by one for each process (`config.runtime.slots`).
+    can be exceeded by one for each thread.
 
     Args:
         counters: what is limited besides the address, each by a value such as an account's login.
@@ -73,7 +73,7 @@ class Attempt:
 
 
 def usage_of(request: HttpRequest, limit: Limit, value: str, *, increment: bool) -> dict[str, int]:
-    """Counts in Redis; in this process while Redis is out of reach (`config.runtime.redis`)."""
+    """Counts in Redis; in this process while Redis is out of reach (`config.cache`)."""
     usage: dict[str, int] = get_usage(
         request,
         group=f"sign-in {limit.name}",

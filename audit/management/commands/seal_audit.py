@@ -1,6 +1,5 @@
 """seal_audit [--follow] [--after-restore]"""
 
-import time
 from argparse import ArgumentParser
 from typing import Any
 
@@ -19,7 +18,7 @@ from config.management.progress import InterruptibleCommand, Progress, first_lin
 from config.management.shutdown import Shutdown, Stopped, graceful_shutdown
 from config.runtime.database import UNAVAILABLE
 from config.runtime.postgresql.roles import as_sealer
-from config.runtime.request_context import actor, deadline
+from config.runtime.request_context import actor
 
 SECONDS = 60.0  # that a seal may need
 
@@ -82,12 +81,8 @@ class Command(InterruptibleCommand):
         progress = Progress(self.report)
         while True:
             shutdown.check()
-            token = deadline.set(time.monotonic() + SECONDS)
-            try:
-                added = self.sealer.seal()
-                newest = checkpoints.newest(self.keys)
-            finally:
-                deadline.reset(token)
+            added = self.sealer.seal()
+            newest = checkpoints.newest(self.keys)
             if newest.note:
                 self.publisher.publish(newest.size, newest.note)
                 progress.note(f"{newest.size:,} entries are sealed …")

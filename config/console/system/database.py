@@ -9,9 +9,15 @@ from django.utils import timezone
 
 from config.console.system import Fact
 from config.runtime.postgresql import roles, sessions
-from config.runtime.postgresql.base import SETTINGS
 
 OLDEST = 15  # PostgreSQL's version
+SETTINGS = {  # of the role that serves, in deploy/roles.sql
+    "plan_cache_mode": "force_generic_plan",
+    "jit": "off",
+    "idle_in_transaction_session_timeout": "60s",
+    "statement_timeout": "5s",
+    "lock_timeout": "2s",
+}
 # Seconds that a clock may differ. Signatures of object storage allow 15 minutes.
 CLOCK_SECONDS, CLOCK_LIMIT = 5, 60
 ROLES, MIGRATE = "Run: deploy/roles", "Run: deploy/manage migrate"
@@ -71,7 +77,7 @@ def read_database() -> list[Fact]:
         ),
         Fact(
             "Settings of the role",
-            f"{role} lacks {', '.join(lacking)}" if lacking else "JIT off, time-out of a minute",
+            f"{role} lacks {', '.join(lacking)}" if lacking else "as deploy/roles.sql sets them",
             "bad" if lacking else "ok",
             ROLES,
         ),

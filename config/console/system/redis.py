@@ -1,5 +1,7 @@
 """Redis' facts: whether it counts, and how long it will."""
 
+from typing import Any
+
 from django.conf import settings
 
 from config.console.system import Fact
@@ -11,15 +13,16 @@ def read_redis() -> list[Fact]:
     """Whether it writes, and what keeps it from that."""
     if settings.COUNT_IN_PROCESS:
         return [Fact("Redis", "none: each process counts for itself")]
-    from redis import RedisError  # noqa: PLC0415 - few commands need it
+    from redis import Redis, RedisError  # noqa: PLC0415 - few commands need it
 
-    from config.runtime.redis import call, client  # noqa: PLC0415
-
-    connection = client(settings.REDIS_URL, settings.REDIS_TIMEOUT)
-    info = call(connection, "INFO")
+    seconds = settings.REDIS_TIMEOUT
+    redis = Redis.from_url(
+        settings.REDIS_URL, socket_timeout=seconds, socket_connect_timeout=seconds, protocol=2
+    )
+    info: Any = redis.info()
     refusal = ""
     try:
-        call(connection, "SET", "doctor", 1, "EX", 1)
+        redis.set("doctor", 1, ex=1)
     except RedisError as exc:
         refusal = f"refused: {exc}"
     used, most, policy = info["used_memory"], info["maxmemory"], info["maxmemory_policy"]

@@ -33,14 +33,15 @@ from django.utils.crypto import get_random_string
 
 from apikeys import keys
 from apikeys.models import AlreadyIssued, ApiKey
+from config import env
 from config.dev import data_dir
 from config.dev.companions import ROOT, Companion, running
+from config.dev.service import write_private
 from config.management.progress import ProgressCommand
-from config.management.shutdown import when_make_ends
+from config.management.shutdown import Stopped, graceful_shutdown, when_make_ends
 from config.runtime import static_files
 from config.runtime.key_format import PREFIX
 from config.runtime.ports import free_port, usable_port
-from config.server.supervisor import Supervisor
 from documents import demo
 from events.webhooks import demo as webhooks
 from workspaces.models import Membership
@@ -50,6 +51,7 @@ KEY_NAME, RECEIVER_KEY_NAME = "make run", "receive.py"
 HOST = "127.0.0.1"
 READY_TIMEOUT = 30  # seconds
 GRACE = 10  # seconds that downloads get after Ctrl-C
+THREADS = 64  # each download takes one here, where no nginx serves it
 
 
 class Command(ProgressCommand):
@@ -88,10 +90,18 @@ class Command(ProgressCommand):
             log_to(log_file())
             text += f"Requests and errors are in {log_file()}. Here: VERBOSE=1 make run\n"
         connections.close_all()
-        companions = [*own_companions(), *([receiver] if receiver else [])]
+        write_variables()
+        companions = [*own_companions(number), *([receiver] if receiver else [])]
         threading.Thread(target=self.announce, args=(base, text), daemon=True).start()
-        with alone, running(companions):
-            Supervisor(HOST, number, threads=settings.SERVER_THREADS, grace=GRACE).run()
+        with alone, graceful_shutdown() as shutdown, running(companions) as [server, *_]:
+            try:
+                while server.poll() is None:
+                    shutdown.wait(1)
+            except Stopped as exc:
+                sys.exit(0 if exc.status == 128 + signal.SIGINT else exc.status)
+            finally:
+                env.file().unlink(missing_ok=True)
+        raise CommandError(f"The server has ended with status {server.returncode}.")
 
     def report(self, line: str) -> None:
         """On a terminal, each step replaces the last one; elsewhere they are of no use."""
@@ -162,13 +172,24 @@ def responds(url: str) -> bool:
     return True
 
 
-def own_companions() -> list[Companion]:
-    """The service's other processes. Takes variables away that the server must not have."""
+def write_variables() -> None:
+    """Lets `manage.py` in another terminal use what runs here."""
+    known = [name for name in (*env.VARIABLES, "DATA_DIR") if name in os.environ]
+    write_private(env.file(), "".join(f"{name}={os.environ[name]}\n" for name in known))
+
+
+def own_companions(port: int) -> list[Companion]:
+    """The service's processes. Takes variables away that the server must not have."""
+    command = ["-m", "granian", "--interface", "wsgi", "--http", "1", "--no-ws"]
+    command += ["--host", HOST, "--port", str(port), "--blocking-threads", str(THREADS)]
+    command += ["--respawn-failed-workers", "--workers-kill-timeout", str(GRACE)]
+    command += ["--log-level", "warning", "config.wsgi:application"]
     os.environ.pop("DATABASE_OWNER_URL", None)  # it must not be able to migrate
     with_key = dict(os.environ)
     for name in ("AUDIT_SIGNING_KEY", "DATABASE_SEALER_URL"):
         os.environ.pop(name, None)  # nor to seal
     return [
+        Companion("granian", command, dict(os.environ), "make run ends."),
         Companion(
             "seal_audit",
             ["manage.py", "seal_audit", "--follow"],

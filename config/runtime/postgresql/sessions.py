@@ -11,10 +11,8 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from prometheus_client import Metric
 from prometheus_client.core import GaugeMetricFamily
 
-from config.runtime.postgresql.base import IDLE_SECONDS
-from config.runtime.postgresql.deadlines import LOCK_SECONDS
-
-BLOCKED_SECONDS = LOCK_SECONDS  # from then on requests are refused
+IDLE_SECONDS = 60  # idle_in_transaction_session_timeout of deploy/roles.sql
+BLOCKED_SECONDS = 2  # lock_timeout of the API: from then on requests are refused
 LONG_SECONDS = 60 * 60  # of a transaction that works: longer than most backups
 
 # As far as its first literal, which may be a secret.

@@ -9,10 +9,9 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand
 from django.db import connection
+from prometheus_client import start_http_server
 
 from config.management.shutdown import graceful_shutdown
-from config.runtime import metrics
-from events.webhooks import monitoring
 from events.webhooks.worker import Worker
 from workspaces.mails.kinds import send_until
 
@@ -32,7 +31,7 @@ class Command(BaseCommand):
 
     def handle(self, *, metrics_port: int, **options: Any) -> None:
         if metrics_port:
-            metrics.start(settings.METRICS_HOST, metrics_port, monitoring.read_metrics)
+            start_http_server(metrics_port, settings.METRICS_HOST)
         connection.close()  # that of this thread, which needs none any more
         stopping = threading.Event()
         with graceful_shutdown() as shutdown, ThreadPoolExecutor(1, "mails") as threads:

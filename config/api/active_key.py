@@ -1,0 +1,16 @@
+"""The key of a request, as authentication found it: DRF's `request.auth`."""
+
+from typing import NamedTuple
+from uuid import UUID
+
+
+class ActiveKey(NamedTuple):
+    """An active key with its workspace."""
+
+    id: UUID
+    name: str
+    prefix: str
+    workspace_id: UUID
+    workspace_name: str
+    plan: str
+    suspended: bool

@@ -1,0 +1,32 @@
+"""The URLs of the API."""
+
+from typing import Any
+
+from django.urls import path, re_path
+
+from config.api import openapi
+from config.api.viewsets import UnknownPath
+from documents.api.views import DocumentViewSet
+from documents.download.views import DownloadViewSet
+from documents.search.views import SearchViewSet
+from events.views import EventViewSet
+from workspaces.views import MeViewSet
+
+get: dict[str, Any] = {"get": "retrieve"}
+
+urlpatterns = [
+    path("api/v1/me", MeViewSet.as_view(get), name="me"),
+    path("api/v1/documents", DocumentViewSet.as_view({"get": "list"})),
+    path("api/v1/documents/<str:id>", DocumentViewSet.as_view(get)),
+    path("api/v1/documents/<str:id>/download", DownloadViewSet.as_view(get)),
+    path("api/v1/search", SearchViewSet.as_view({"get": "list"})),
+    path("api/v1/events", EventViewSet.as_view({"get": "list"})),
+    path("api/v1/openapi.json", openapi.OpenApiViewSet.as_view(get)),
+    # Not <path:rest>, which does not match a line break. Not (?s), which breaks reverse().
+    re_path(r"^api/v1(?P<rest>(?:/[\s\S]*)?)$", UnknownPath.as_view(get)),
+]
+
+handler400 = "config.error_pages.bad_request"
+handler403 = "config.error_pages.forbidden"
+handler404 = "config.error_pages.not_found"
+handler500 = "config.error_pages.server_error"
