@@ -146,7 +146,8 @@ def save(ended: Sequence[Attempt]) -> list[UUID]:
     failed = [id for id, succeeded in last.items() if not succeeded]
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(NO_WAIT)
-        anew = list(Endpoint.objects.filter(_FAILS_ANEW, pk__in=failed).values_list("pk", flat=True))
+        failing_anew = Endpoint.objects.filter(_FAILS_ANEW, pk__in=failed)
+        anew = list(failing_anew.values_list("pk", flat=True))
         cursor.executemany(SAVE, [_values(attempt) for attempt in ended])
         _set_failing_since(Now(), Endpoint.objects.filter(pk__in=anew))
         works = Endpoint.objects.filter(pk__in=set(last) - set(failed))

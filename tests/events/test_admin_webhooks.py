@@ -363,9 +363,7 @@ def test_webhook_failed_deliveries_are_sent_again(hook: Endpoint, ada: Client) -
     assert newest(Action.WEBHOOK_SENT_AGAIN).detail.endswith(f": {accepted.public_event_id}")
 
 
-def test_webhook_delivery_that_is_being_sent_is_not_sent_again(
-    hook: Endpoint, ada: Client
-) -> None:
+def test_webhook_delivery_that_is_being_sent_is_not_sent_again(hook: Endpoint, ada: Client) -> None:
     first = webhooks.delivery(hook)
     attempted = webhooks.delivery(
         hook, {"status": 503}, claimed_until=timezone.now() + timedelta(seconds=20)
