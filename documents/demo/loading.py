@@ -7,12 +7,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from django.contrib.auth.models import User
-
 from config.management.progress import Report
 from config.runtime.request_context import actor
 from documents.demo.cast import PEOPLE, TENANTS, create_people
 from documents.importing import import_file
+from workspaces.accounts.logins import with_login
 from workspaces.models import Workspace
 
 DATA = Path(__file__).parent / "data"  # one file of documents per workspace, and their PDFs
@@ -22,8 +21,8 @@ END = datetime(2026, 7, 1, 12, tzinfo=UTC)  # the present moment of the data
 def wanted() -> bool:
     """True if the database is empty or holds only a partly loaded demo."""
     others = Workspace.objects.exclude(pk__in=[tenant.id for tenant in TENANTS])
-    loaded = User.objects.filter(username__in=[person.login for person in PEOPLE])
-    return not others.exists() and not loaded.exists()
+    loaded = any(with_login(person.login).exists() for person in PEOPLE)
+    return not (loaded or others.exists())
 
 
 def load(report: Report, now: datetime | None = None) -> None:

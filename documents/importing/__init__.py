@@ -18,6 +18,8 @@ remove one is a problem. Any other change of a complete document is an audit ent
 of the fields. So are created, completed and deleted documents, with the digest of the imported file
 and those of their PDFs.
 
+The pages of each PDF are counted within 10 seconds and 100 MB of memory, or it is a problem.
+
 A file with any problem imports nothing and leaves the object storage as it was.
 """
 

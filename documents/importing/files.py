@@ -1,25 +1,20 @@
 """The PDFs that a file names: measured inside its folder, and uploaded."""
 
 import hashlib
-import logging
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import IO
 
 from msgspec import Struct
-from pypdf import PdfReader
 
 from config.management.shutdown import Shutdown
 from documents import storage
 from documents.api.parameters import FILE_TYPES
 from documents.importing.entries import DocumentEntry
 from documents.importing.problems import ImportRefused, Invalid
+from documents.pages import PageCounter
 
 WORKERS = 8  # uploads at a time; the client's connection pool holds 10
-
-# pypdf would log warnings about readable but flawed files.
-logging.getLogger("pypdf").setLevel(logging.CRITICAL)
 
 
 class CheckedFile(Struct, frozen=True):
@@ -31,7 +26,7 @@ class CheckedFile(Struct, frozen=True):
     sha256: str  # hex digits, of the whole file
 
 
-def check_file(folder: Path, name: str) -> CheckedFile:
+def check_file(folder: Path, counter: PageCounter, name: str) -> CheckedFile:
     """The PDF at a path relative to the folder of the imported file, which has no links.
 
     Raises:
@@ -45,24 +40,22 @@ def check_file(folder: Path, name: str) -> CheckedFile:
         if not path.is_file():  # opening a named pipe would block
             raise Invalid("is not there, or is not a file")
         with path.open("rb") as file:
-            pages = page_count(file)
-            file.seek(0)
-            digest = hashlib.file_digest(file, "sha256").hexdigest()
-            return CheckedFile(path, file.tell(), pages, digest)
+            digest, size = hashlib.file_digest(file, "sha256").hexdigest(), file.tell()
+        return CheckedFile(path, size, page_count(counter, path), digest)
     except (OSError, RuntimeError) as exc:  # RuntimeError: symbolic links in a circle
         raise Invalid(f"cannot be read ({getattr(exc, 'strerror', None) or exc})") from exc
 
 
-def page_count(file: IO[bytes]) -> int:
+def page_count(counter: PageCounter, path: Path) -> int:
     """The number of pages, at least 1.
 
     Raises:
-        Invalid: it is something else, damaged, empty, or locked with a password.
+        Invalid: there is none, or it cannot be counted.
     """
     try:
-        pages = len(PdfReader(file).pages)
-    except Exception as exc:  # a damaged file can raise any exception
-        raise Invalid(f"is not a PDF that can be read ({exc!r})") from exc
+        pages = counter.count(path)
+    except ValueError as exc:
+        raise Invalid(str(exc)) from exc
     if not pages:
         raise Invalid("is a PDF without pages")
     return pages

@@ -3,7 +3,7 @@
 import functools
 import hashlib
 import logging
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -16,10 +16,11 @@ from config.management.progress import Progress, Report
 from config.management.shutdown import Shutdown, graceful_shutdown
 from documents import storage
 from documents.importing.entries import DocumentEntry, read
-from documents.importing.files import check_file, check_files, upload
+from documents.importing.files import CheckedFile, check_file, check_files, upload
 from documents.importing.problems import Invalid, Problems
 from documents.importing.writer import Record, Writer
 from documents.models import StoredFile
+from documents.pages import PageCounter
 from workspaces.models import Workspace
 
 log = logging.getLogger(__name__)
@@ -62,7 +63,7 @@ def import_file(
         OSError: the file cannot be read.
         Stopped: a signal asked the process to end, between two steps.
     """
-    with graceful_shutdown() as shutdown, file.open("rb") as content:
+    with graceful_shutdown() as shutdown, file.open("rb") as content, PageCounter() as counter:
         progress, problems = Progress(report), Problems()
         digest = hashlib.file_digest(content, "sha256").hexdigest()
         content.seek(0)
@@ -74,7 +75,8 @@ def import_file(
                 with connection.cursor() as cursor:  # files are uploaded meanwhile
                     cursor.execute("SET LOCAL idle_in_transaction_session_timeout = '15min'")
                 with together():
-                    records = _records(content, file.parent.resolve(), problems, shutdown)
+                    check = functools.partial(check_file, file.parent.resolve(), counter)
+                    records = _records(content, check, problems, shutdown)
                     while batch := list(islice(records, BATCH)):
                         writer.write(batch)
                         progress.note(f"line {batch[-1].line:,} …")
@@ -103,10 +105,13 @@ def import_file(
 
 
 def _records(
-    content: Iterable[bytes], folder: Path, problems: Problems, shutdown: Shutdown
+    content: Iterable[bytes],
+    check: Callable[[str], CheckedFile],
+    problems: Problems,
+    shutdown: Shutdown,
 ) -> Iterator[Record]:
     """The valid documents of the file; what is wrong with the others is added to `problems`."""
-    check = functools.lru_cache(CACHED)(functools.partial(check_file, folder))
+    check = functools.lru_cache(CACHED)(check)
     ids: dict[tuple[bool, UUID], int] = {}
     for number, line in enumerate(content, 1):
         shutdown.check()

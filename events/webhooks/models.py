@@ -39,7 +39,8 @@ class Endpoint(models.Model):
     Attributes:
         secret: signs the deliveries; encrypted (`events.webhooks.secrets`).
         previous_secret: the one before, which signs too until `previous_secret_until`.
-        failing_since: the first failed attempt since the last that succeeded.
+        failing_since: the first failed attempt since the last that succeeded, or since no
+            delivery was being tried.
     """
 
     PRIVILEGES = "SELECT, INSERT, UPDATE"
@@ -206,7 +207,7 @@ class Attempt(models.Model):
     milliseconds = models.PositiveIntegerField()
     status = models.PositiveSmallIntegerField(null=True)  # None without a response
     response = models.CharField(max_length=RESPONSE_LENGTH, blank=True)  # its beginning
-    error = models.CharField(max_length=200, blank=True)  # why there was no complete response
+    error = models.CharField(max_length=200, blank=True)  # why there was no response
     retry_after = 0
 
     class Meta:
@@ -219,7 +220,7 @@ class Attempt(models.Model):
 
     @property
     def succeeded(self) -> bool:
-        return self.status is not None and 200 <= self.status < 300 and not self.error
+        return self.status is not None and 200 <= self.status < 300
 
     @property
     def is_redirect(self) -> bool:

@@ -6,6 +6,7 @@ from datetime import timedelta
 # Seconds before each attempt, from the end of the one before: 5 s, 5 min, 30 min, 2 h, 5 h, …
 DELAYS = (0, 5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400)
 JITTER = 0.1  # a delay is up to this share longer or shorter
+TRIED_SECONDS = sum(DELAYS) * (1 - JITTER)  # at least, from a delivery's first attempt to its last
 MOST_RETRY_AFTER = 3600  # seconds: a Retry-After asks for this much at most
 RETRY_AFTER_STATUSES = (429, 503)  # with which Retry-After counts
 
@@ -15,7 +16,7 @@ AT_ONCE = 10  # attempts in progress for an endpoint, over all processes
 AT_ONCE_DEGRADED = 1  # for one that fails or is slow
 SLOW_SECONDS = 2.0  # an attempt that takes longer makes its endpoint a slow one
 
-FAILING_DAYS = 5  # without any success, until an endpoint is switched off
+FAILING_DAYS = 5  # that deliveries are tried without any success, until an endpoint is off
 FAILING = f"no attempt has succeeded for {FAILING_DAYS} days"
 GONE_STATUS = 410  # switches an endpoint off at once
 GONE = "it responded with 410 Gone"

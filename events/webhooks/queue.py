@@ -1,15 +1,16 @@
 """The queue of deliveries: which are due, who makes the attempts, and what became of them."""
 
 from collections.abc import Iterable, Sequence
+from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
 from django.db import connection, transaction
-from django.db.models import QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.db.models.functions import Now
 
 from events.webhooks import policy
-from events.webhooks.models import TEST_EVENT, Attempt, Delivery, Endpoint
+from events.webhooks.models import PENDING, TEST_EVENT, Attempt, Delivery, Endpoint
 from workspaces.api_access import HAS_API_ACCESS
 
 LOCK = 0x686F6F6B  # an arbitrary number, unique among our advisory locks
@@ -105,6 +106,13 @@ SAVE = f"""
     FROM saved
 """  # noqa: S608 - made of constants
 
+# Failures of long ago do not count if all that failed then was given up: no delivery has failed
+# and is still tried. As long as the first one can be tried, nobody has to look.
+_FAILS_ANEW = Q(failing_since=None) | Q(
+    ~Exists(Delivery.objects.filter(PENDING, endpoint=OuterRef("pk"), failures__gt=0)),
+    failing_since__lt=Now() - timedelta(seconds=policy.TRIED_SECONDS),
+)
+
 
 def claim(most: int, most_degraded: int, slow: Iterable[UUID]) -> list[Delivery]:
     """Claims due deliveries, of which this process makes the next attempts.
@@ -128,7 +136,7 @@ def claim(most: int, most_degraded: int, slow: Iterable[UUID]) -> list[Delivery]
 
 
 def save(ended: Sequence[Attempt]) -> list[UUID]:
-    """Saves how attempts ended, and since when endpoints fail; returns those that fail."""
+    """Saves how attempts ended, and since when endpoints fail; returns those that failed before."""
     last = {
         attempt.delivery.endpoint_id: attempt.succeeded
         for attempt in ended
@@ -138,11 +146,13 @@ def save(ended: Sequence[Attempt]) -> list[UUID]:
     failed = [id for id, succeeded in last.items() if not succeeded]
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(NO_WAIT)
+        failing_anew = Endpoint.objects.filter(_FAILS_ANEW, pk__in=failed)
+        anew = list(failing_anew.values_list("pk", flat=True))
         cursor.executemany(SAVE, [_values(attempt) for attempt in ended])
-        _set_failing_since(Now(), Endpoint.objects.filter(pk__in=failed, failing_since=None))
+        _set_failing_since(Now(), Endpoint.objects.filter(pk__in=anew))
         works = Endpoint.objects.filter(pk__in=set(last) - set(failed))
         _set_failing_since(None, works.exclude(failing_since=None))
-    return failed
+    return [id for id in failed if id not in anew]
 
 
 def _values(attempt: Attempt) -> dict[str, Any]:

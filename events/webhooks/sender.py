@@ -37,11 +37,13 @@ async def attempt(delivery: Delivery) -> Attempt:
             await _post(delivery, made)
     except TimeoutError:
         limit = policy.ATTEMPT_SECONDS
-        made.error = f"There was no complete response within {limit:.0f} seconds."
+        made.error = f"There was no response within {limit:.0f} seconds."
     except AttemptFailed as exc:
         made.error = str(exc)
     except Exception as exc:
         made.error = _sentence(exc)
+    if made.status is not None:  # it counts, whatever happened to the body
+        made.error = ""
     made.milliseconds = round((time.monotonic() - started) * 1000)
     return made
 

@@ -223,11 +223,12 @@ def send_test_event(endpoint: Endpoint, *, by: User) -> Delivery:
 
 
 @transaction.atomic
-def send_again(delivery: Delivery, *, by: User) -> None:
-    """Sends a delivery once more, whatever became of it."""
+def send_again(delivery: Delivery, *, by: User) -> bool:
+    """Sends a delivery once more, whatever became of it; False if it is being sent already."""
     now = _existing().get(pk=delivery.endpoint_id)
-    _make_due(now.deliveries.filter(pk=delivery.pk))
-    _record(Action.WEBHOOK_SENT_AGAIN, now, by, delivery.public_event_id)
+    if changed := _make_due(now.deliveries.filter(pk=delivery.pk)):
+        _record(Action.WEBHOOK_SENT_AGAIN, now, by, delivery.public_event_id)
+    return bool(changed)
 
 
 @transaction.atomic

@@ -52,6 +52,30 @@ def test_create_workspace_leaves_the_password_of_a_known_user_alone(db: None) ->
     assert Membership.objects.admins().count() == 2
 
 
+def test_commands_find_a_login_in_any_case(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    eva = factories.user("Eva@Example.com")
+    workspace = Workspace.objects.get(pk=json.loads(create_workspace("One"))["id"])
+    assert list(workspace.memberships.values_list("user", flat=True)) == [eva.pk]
+    command("issue_key", str(workspace.pk), "Payroll", "--by", "EVA@example.com")
+    assert ApiKey.objects.get().created_by == eva
+    with pytest.raises(CommandError, match="has no second factor"):
+        command("remove_second_factor", "eva@EXAMPLE.com")
+    monkeypatch.setattr("getpass.getpass", lambda **_: "a long enough passphrase")
+    command("changepassword", "eva@example.com")
+    eva.refresh_from_db()
+    assert eva.check_password("a long enough passphrase")
+
+
+def test_createsuperuser_says_that_a_login_is_taken_in_another_case(
+    transactional_db: None,
+) -> None:
+    factories.user("Eva@Example.com")
+    for name in ("eva@example.com", "Eva@Example.com"):
+        with pytest.raises(CommandError, match="already taken"):
+            command("createsuperuser", "--no-input", "--username", name, "--email", name)
+    assert User.objects.count() == 1
+
+
 def test_create_workspace_says_if_the_name_exists(acme: Tenant) -> None:
     err = StringIO()
     words = ("acme", "--plan", "PRO", "--admin", "eva@example.com")

@@ -45,14 +45,27 @@ def test_housekeeping_does_each_of_its_jobs(
     assert secrets.decrypt(first.secret) == raw
 
 
-def test_housekeeping_does_the_rest_if_a_job_fails_and_names_it(
-    transactional_db: None, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("statement", "error"),
+    [
+        ("SELECT 1/0 WHERE %s > 0", "DataError: division by zero"),
+        (17, "TypeError"),
+        ("SELECT pg_terminate_backend(pg_backend_pid()), %s", "terminating connection"),
+    ],
+    ids=["the database refuses it", "a mistake in the program", "the connection is lost"],
+)
+def test_housekeeping_does_the_rest_if_a_job_fails_and_logs_it(
+    transactional_db: None,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    statement: object,
+    error: str,
 ) -> None:
-    """Here the database refuses the first job."""
-    monkeypatch.setattr(counts, "_FOLD", "SELECT 1/0 WHERE %s > 0")
+    monkeypatch.setattr(counts, "_FOLD", statement)
     Session.objects.create(session_key="old", session_data="", expire_date=timezone.now())
-    errors = io.StringIO()
-    with pytest.raises(CommandError, match="^Not done: folding the counts of /me.$"):
-        call_command("housekeeping", stderr=errors)
-    assert "Failed: folding the counts of /me: division by zero" in errors.getvalue()
+    with pytest.raises(CommandError, match="^Not done: folding the counts of /me.$") as caught:
+        call_command("housekeeping", stderr=io.StringIO())
+    assert caught.value.returncode == 1
+    assert "Failed: folding the counts of /me" in caplog.text
+    assert error in caplog.text
     assert not Session.objects.exists()

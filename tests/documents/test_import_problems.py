@@ -1,5 +1,6 @@
 """import_documents: each problem has its line and field; nothing is imported."""
 
+import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -8,6 +9,8 @@ from django.core.management.base import CommandError
 from django.db import connection, transaction
 
 from audit.models import AuditEntry
+from documents import pages
+from documents.importing.problems import SHOWN_LENGTH
 from documents.models import Document
 from tests.support import factories
 from tests.support.database import waiting_for_lock
@@ -96,6 +99,33 @@ def test_import_reports_the_problems_of_all_documents_in_the_order_of_their_line
         "line 5, files.original: 'text.pdf' is not a PDF that can be read "
         "(PdfStreamError('Stream has ended unexpectedly'))",
         "line 6, Input data was truncated",
+    ]
+
+
+BOMBS = {  # which pypdf reads for half a minute, or with more memory than their size
+    "slow.pdf": b"%PDF-1.4\n" + b"1 0 obj\n" * 6_000_000,
+    "large.pdf": b"%PDF-1.4\n" + b" " * 90_000_000,
+}
+
+
+def test_import_ends_with_a_file_that_takes_too_much_and_names_it_beside_the_others(
+    acme: Tenant, inbox: Inbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert (pages.SECONDS, pages.MEGABYTES) == (10, 100)
+    monkeypatch.setattr(pages, "SECONDS", 3)
+    long = "x" * 300  # too long for a file's name
+    for name, content in BOMBS.items():
+        inbox.put(name, content)
+    names = ["slow.pdf", "original.pdf", "large.pdf", long, "none.pdf"]
+    started = time.monotonic()
+    found = problems(inbox, acme, *(sent(files={"original": name}) for name in names))
+    assert time.monotonic() - started < 12
+    limits = "cannot be read within 3 seconds and 100 MB of memory"
+    assert found == [
+        f"line 1, files.original: 'slow.pdf' {limits}",
+        f"line 3, files.original: 'large.pdf' {limits}",
+        "line 4, " + f"files.original: '{long}"[:SHOWN_LENGTH],
+        "line 5, files.original: 'none.pdf' is not there, or is not a file",
     ]
 
 

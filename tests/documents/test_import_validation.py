@@ -3,6 +3,7 @@
 import io
 import json
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from documents.importing.entries import MAX_RECIPIENTS, read
 from documents.importing.files import check_file, check_files
 from documents.importing.problems import SHOWN_PROBLEMS, ImportRefused, Invalid, Problems
 from documents.models import Document
+from documents.pages import PageCounter
 from tests.support.factories import pdf
 from tests.support.inbox import Value, completed, sent, signer
 
@@ -207,6 +209,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.fixture(scope="module")
+def counter() -> Iterator[PageCounter]:
+    with PageCounter() as started:
+        yield started
+
+
 UNREADABLE = "is not a PDF that can be read"
 ABSENT = "is not there, or is not a file"
 OUTSIDE = "leads out of the imported file's folder"
@@ -225,22 +233,24 @@ BAD_FILES = {
 }
 
 
-def test_check_file_says_what_is_wrong_with_it(folder: Path) -> None:
+def test_check_file_says_what_is_wrong_with_it(folder: Path, counter: PageCounter) -> None:
     for path, expected in BAD_FILES.items():
         with pytest.raises(Invalid) as caught:
-            check_file(folder, path)
+            check_file(folder, counter, path)
         assert str(caught.value) == (expected or str(caught.value))
 
 
-def test_check_file_accepts_what_is_readable_in_the_folder(folder: Path) -> None:
+def test_check_file_accepts_what_is_readable_in_the_folder(
+    folder: Path, counter: PageCounter
+) -> None:
     for path in ("free.pdf", "near.pdf", "inside/../inside/deep.pdf"):
-        assert check_file(folder, path).pages == 1
+        assert check_file(folder, counter, path).pages == 1
 
 
 SIZE = len(pdf("the original", 2))
 
 
-def test_check_files_compares_them_with_the_document(folder: Path) -> None:
+def test_check_files_compares_them_with_the_document(folder: Path, counter: PageCounter) -> None:
     for changes, expected in (
         ({"pageCount": 3}, "pageCount: is 3, but the original has 2"),
         ({"pageCount": 2**31}, "pageCount: is 2147483648, but the original has 2"),
@@ -250,5 +260,5 @@ def test_check_files_compares_them_with_the_document(folder: Path) -> None:
     ):
         entry = read(json.dumps(sent(**changes)).encode())
         with pytest.raises(Invalid) as caught:
-            check_files(entry, lambda name: check_file(folder, name))
+            check_files(entry, lambda name: check_file(folder, counter, name))
         assert str(caught.value) == expected

@@ -363,6 +363,19 @@ def test_webhook_failed_deliveries_are_sent_again(hook: Endpoint, ada: Client) -
     assert newest(Action.WEBHOOK_SENT_AGAIN).detail.endswith(f": {accepted.public_event_id}")
 
 
+def test_webhook_delivery_that_is_being_sent_is_not_sent_again(hook: Endpoint, ada: Client) -> None:
+    first = webhooks.delivery(hook)
+    attempted = webhooks.delivery(
+        hook, {"status": 503}, claimed_until=timezone.now() + timedelta(seconds=20)
+    )
+    before = list(Delivery.objects.order_by("pk").values())
+    for each in (first, attempted):
+        html = body(ada.post(page_of(each, "again"), follow=True))
+        assert "Nothing was changed: it is being sent already." in html
+    assert list(Delivery.objects.order_by("pk").values()) == before
+    assert not AuditEntry.objects.filter(action=Action.WEBHOOK_SENT_AGAIN).exists()
+
+
 # --- The list and the pages
 
 

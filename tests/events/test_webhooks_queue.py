@@ -200,6 +200,10 @@ def test_failure_marks_the_endpoint_and_success_clears_that(acme: Tenant) -> Non
     assert Delivery.objects.get().state == DELIVERED
 
 
+def failing_for(days: float) -> None:
+    Endpoint.objects.update(failing_since=timezone.now() - timedelta(days=days))
+
+
 @pytest.mark.parametrize(
     ("days", "status", "reason"),
     [
@@ -208,13 +212,38 @@ def test_failure_marks_the_endpoint_and_success_clears_that(acme: Tenant) -> Non
         (0.0, 410, "it responded with 410 Gone"),
     ],
 )
+@pytest.mark.parametrize("failures", [1, len(DELAYS) - 1])
 def test_endpoint_is_switched_off_after_five_days_without_success_or_by_410(
-    acme: Tenant, days: float, status: int, reason: str
+    acme: Tenant, days: float, status: int, reason: str, failures: int
 ) -> None:
-    waiting(acme, failing_since=timezone.now() - timedelta(days=days))
+    waiting(acme)
+    failing_for(days)
+    Delivery.objects.update(attempts=failures, failures=failures)
     end(claim(), status)
     found = Endpoint.objects.get()
     assert (found.enabled, found.disabled_reason) == (reason == "", reason)
+
+
+@pytest.mark.parametrize("days", [3, 30])
+def test_failures_of_deliveries_that_were_given_up_do_not_switch_an_endpoint_off(
+    acme: Tenant, days: float
+) -> None:
+    waiting(acme)
+    Delivery.objects.update(attempts=len(DELAYS) - 1, failures=len(DELAYS) - 1)
+    end(claim(), 500)
+    assert Delivery.objects.get().state == FAILED
+    failing_for(days)
+    factories.listed(acme.workspace, 1)
+    before = timezone.now()
+    end(claim(), 500)
+    found = Endpoint.objects.get()
+    assert found.enabled
+    assert found.failing_since is not None
+    assert found.failing_since >= before
+    failing_for(5.1)
+    factories.listed(acme.workspace, 1)
+    end(claim(), 500)  # the first attempt of another one, while the second one is still tried
+    assert not Endpoint.objects.get().enabled
 
 
 def test_result_of_a_process_whose_claim_has_ended(acme: Tenant) -> None:

@@ -71,11 +71,17 @@ def test_attempt_ends_after_15_seconds_whatever_the_receiver_does(
 ) -> None:
     assert policy.ATTEMPT_SECONDS == 15
     monkeypatch.setattr(policy, "ATTEMPT_SECONDS", 1.0)
-    result = send(receiver.url(f"/200/{how}"))
-    assert not result.succeeded
-    assert result.error == "There was no complete response within 1 seconds."
-    assert result.status == (200 if how == "trickle" else None)
-    assert result.milliseconds >= 1000
+    receiver.headers = {"Retry-After": "60"}
+    for status in (200, 410, 503):
+        result = send(receiver.url(f"/{status}/{how}"))
+        assert result.milliseconds >= 1000
+        if how == "slow":
+            assert result.status is None
+            assert result.error == "There was no response within 1 seconds."
+        else:
+            assert (result.status, result.error) == (status, "")
+            assert result.succeeded == (status == 200)
+            assert result.retry_after == (60 if status == 503 else 0)
 
 
 def test_attempt_ends_while_the_host_s_name_is_being_resolved(
@@ -129,8 +135,9 @@ def test_retry_after_counts_with_429_and_503_and_may_be_a_date(
 
 NO_HTTP = [
     *(b"", b"\x00" * 100, b"SSH-2.0-OpenSSH\r\n", b"HTTP/1.1 200 OK\r\nA: " + b"a" * 300_000),
-    b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc",
+    b"HTTP/1.1 103 Early Hints\r\n\r\n",
 ]
+BROKEN_BODIES = [b"Content-Length: 10\r\n\r\nabc", b"Transfer-Encoding: chunked\r\n\r\nno length"]
 
 
 def test_what_is_no_http_is_a_failure_with_a_sentence(laptop: None, receiver: Receiver) -> None:
@@ -138,6 +145,19 @@ def test_what_is_no_http_is_a_failure_with_a_sentence(laptop: None, receiver: Re
         result = send(receiver.url("/200/raw"))
         assert not result.succeeded
         assert result.error == "The response is not valid HTTP, or incomplete."
+
+
+def test_final_status_counts_whatever_happens_to_the_body_after_it(
+    laptop: None, receiver: Receiver
+) -> None:
+    for end in BROKEN_BODIES:
+        for status in (200, 410, 503):
+            head = f"HTTP/1.1 103 \r\n\r\nHTTP/1.1 {status} \r\nRetry-After: 60\r\n"
+            receiver.content = head.encode() + end
+            result = send(receiver.url("/200/raw"))
+            assert (result.status, result.error) == (status, "")
+            assert result.succeeded == (status == 200)
+            assert result.retry_after == (60 if status == 503 else 0)
 
 
 @pytest.mark.parametrize(

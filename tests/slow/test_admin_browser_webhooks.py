@@ -97,7 +97,7 @@ def test_webhook_deliveries_are_shown_filtered_and_sent_again(
         webhooks.delivered(hook)
     webhooks.delivery(
         hook,
-        {"error": "There was no complete response within 15 seconds.", "milliseconds": 15_000},
+        {"error": "There was no response within 15 seconds.", "milliseconds": 15_000},
         {"status": 500, "response": "<h1>Internal Server Error</h1>" + "x" * 900},
         state="FAILED",
         next_attempt_at=None,

@@ -17,6 +17,7 @@ from documents import storage
 from documents.importing import ImportRefused
 from documents.importing.files import check_file, upload
 from documents.models import StoredFile
+from documents.pages import PageCounter
 from tests.support import factories, server
 from tests.support.factories import Tenant, pdf, uid
 from tests.support.inbox import Inbox, completed, objects, rows, sent, signer
@@ -157,7 +158,8 @@ def test_import_leaves_nothing_when_the_database_refuses_a_row(acme: Tenant, inb
 def test_upload_refuses_a_file_that_changed_after_it_was_checked(inbox: Inbox) -> None:
     before = objects()
     path = inbox.folder.resolve() / "original.pdf"
-    checked = check_file(path.parent, path.name)
+    with PageCounter() as counter:
+        checked = check_file(path.parent, counter, path.name)
     inbox.put("original.pdf", b"%PDF changed")
     with pytest.raises(ImportRefused, match=r"original\.pdf changed; nothing was imported"):
         upload({storage.new_key(): checked}, Shutdown())

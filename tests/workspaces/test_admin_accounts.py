@@ -1,11 +1,13 @@
 """Accounts in the admin: for operators, without Django's own words for rights."""
 
 import re
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
+from django.db import connection, transaction
 from django.test import Client
 from django.urls import reverse
 from django_otp.plugins.otp_totp.models import TOTPDevice
@@ -13,8 +15,10 @@ from django_otp.plugins.otp_totp.models import TOTPDevice
 from audit.models import Action, AuditEntry
 from config.runtime.logs import redact
 from tests.support import factories, staff
+from tests.support.database import waiting_for_lock
 from tests.support.factories import Tenant
 from tests.support.mails import sent
+from tests.support.server import eventually
 from tests.support.staff import body
 from workspaces.accounts import rights
 from workspaces.accounts.passwords import FirstPassword
@@ -53,6 +57,28 @@ def test_accounts_page_has_none_of_django_s_words(acme: Tenant, desk: Client) ->
         for text in ("Authentication and Authorization", "Staff status", "Superuser status"):
             assert text not in html, url
         assert "Groups" not in html
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("changes", [False, True], ids=["a new account", "an account's address"])
+def test_account_form_says_that_somebody_was_quicker_to_take_the_login(
+    desk: Client, changes: bool
+) -> None:
+    url = page(factories.user("old@support.example")) if changes else ADD
+
+    def post() -> str:
+        try:
+            return body(desk.post(url, NEW))
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor() as pool:
+        with transaction.atomic():
+            factories.user("EVE@support.example")
+            posting = pool.submit(post)
+            assert eventually(waiting_for_lock)
+        assert "There is an account with this e-mail address already." in posting.result()
+    assert not User.objects.filter(username__in=("Eve@support.example", "eve@support.example"))
 
 
 def link_of(response: Any) -> str:

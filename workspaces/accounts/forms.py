@@ -7,7 +7,7 @@ from django.contrib.auth.forms import SetPasswordMixin
 from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 
-from workspaces.accounts.logins import with_login
+from workspaces.accounts.logins import TAKEN, with_login
 from workspaces.forms import login_of
 from workspaces.models import LOGIN_LENGTH
 
@@ -38,7 +38,7 @@ class LoginForm(UserModelForm):
         if email != self.instance.email:
             email = login_of(email)
         if with_login(email).exclude(pk=self.instance.pk).exists():
-            raise ValidationError("There is an account with this e-mail address already.")
+            raise ValidationError(TAKEN)
         return email
 
     def _post_clean(self) -> None:

@@ -1,26 +1,41 @@
 """Logins: the account that a typed one means."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
+from django.db import IntegrityError, transaction
 from django.db.models import QuerySet, Value
 from django.db.models.functions import Collate, Lower
 
+TAKEN = "There is an account with this e-mail address already."
+
 
 def with_login(login: str) -> QuerySet[User]:
-    """The accounts with this login, whatever the case of its ASCII letters.
+    """The account with this login, whatever the case of its ASCII letters, or none.
 
-    In Unicode, and so in `iexact`, "ı" is an "i" and "ſ" an "s": the login of another domain's
-    owner.
+    Phones begin an e-mail address with a capital letter; the unique index account_login compares
+    in the same way. In Unicode, and so in `iexact`, "ı" is an "i" and "ſ" an "s": the login of
+    another domain's owner.
     """
     folded = Lower(Collate("username", "C"))
     return User.objects.alias(folded=folded).filter(folded=Lower(Collate(Value(login), "C")))
 
 
-def account(login: str) -> User | None:
-    """The account of a typed login: phones begin an e-mail address with a capital letter."""
-    found = with_login(login)[:2]
-    return found[0] if len(found) == 1 else User.objects.filter(username=login).first()
+@contextmanager
+def saving_login() -> Iterator[None]:
+    """Saves an account whose login may be taken, also since it was looked up.
+
+    Raises:
+        ValidationError: it is, and nothing was saved.
+    """
+    try:
+        with transaction.atomic():
+            yield
+    except IntegrityError as exc:
+        raise ValidationError({"email": TAKEN}) from exc
 
 
 def loggable(login: str) -> str:
@@ -29,9 +44,8 @@ def loggable(login: str) -> str:
     Users do type their password into the login field, so only an e-mail address or the login of an
     account is stored.
     """
-    known = User.objects.filter(username=login).exists()
     try:
         validate_email(login)
     except ValidationError:
-        return login if known else ""
+        return login if with_login(login).exists() else ""
     return login

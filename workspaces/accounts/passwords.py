@@ -25,7 +25,7 @@ from audit.record import record
 from config.console.base import request_user
 from config.runtime.request_context import base_url
 from workspaces.accounts import known_browser
-from workspaces.accounts.logins import account
+from workspaces.accounts.logins import with_login
 from workspaces.accounts.notices import address_of
 from workspaces.accounts.pages import SitePage
 from workspaces.accounts.rights import confirm_address
@@ -99,7 +99,7 @@ class ResetForm(forms.Form):
     def save(self, **options: Any) -> None:
         """It does as much for a login without an account: nobody learns who has one."""
         login = self.cleaned_data["email"]
-        user = account(login) or User()
+        user = with_login(login).first() or User()
         to = address_of(user) if can_sign_in(user) else ""
         if to or self._is_recorded():
             record(Action.PASSWORD_RESET_REQUESTED, member=login)

@@ -20,7 +20,7 @@ from config.console.base import request_user
 from config.console.reauthentication import entered
 from config.runtime.key_format import contains_raw_key
 from workspaces.accounts import known_browser, second_factor, steps
-from workspaces.accounts.logins import account, loggable
+from workspaces.accounts.logins import loggable, with_login
 from workspaces.accounts.pages import FormView, SitePage
 from workspaces.accounts.throttle import ACCOUNT, BROWSER, SIGNED_IN, Attempt, responds_429
 
@@ -47,7 +47,7 @@ class LoginForm(AdminAuthenticationForm):
         login = self.cleaned_data.get("username")
         if not login or not self.cleaned_data.get("password"):
             return self.cleaned_data
-        user = account(login)
+        user = with_login(login).first()
         if user is not None:
             login = self.cleaned_data["username"] = user.username
         browser = known_browser.cookie_of(self.request, user) if user else ""

@@ -4,7 +4,6 @@ from copy import copy
 from typing import Any
 
 from django.contrib.auth.models import User
-from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils.html import format_html
@@ -17,6 +16,7 @@ from config.runtime.request_context import base_url
 from workspaces import changes
 from workspaces.accounts import passwords, second_factor, sessions
 from workspaces.accounts.forms import LoginForm
+from workspaces.accounts.logins import saving_login
 from workspaces.accounts.notices import address_of, email_changed
 from workspaces.accounts.rights import is_support_staff, kinds_of, save_rights
 from workspaces.models import CAN_SIGN_IN, ConfirmedAddress, can_sign_in
@@ -62,7 +62,8 @@ class CreateAccount(LinkPage):
     def run(self) -> HttpResponse:
         self.obj = self.form.instance
         self.obj.set_unusable_password()
-        save_rights(self.obj, support=True, operator=False)
+        with saving_login():
+            save_rights(self.obj, support=True, operator=False)
         return self.link()
 
 
@@ -103,7 +104,7 @@ class AccountPage(ActionPage):
 
     def run(self) -> str:
         account, before = self.form.instance, address_of(self.obj)
-        with transaction.atomic():
+        with saving_login():
             if address_of(account) != before:
                 email_changed(self.request, self.obj.username, before)
             account.save()

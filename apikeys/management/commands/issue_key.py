@@ -10,6 +10,7 @@ from django.core.management.base import BaseCommand, CommandError
 from apikeys import validators as names
 from apikeys.models import ApiKey
 from config.runtime.request_context import actor
+from workspaces.accounts.logins import with_login
 from workspaces.api_access import access_warning
 from workspaces.models import Membership
 
@@ -27,14 +28,15 @@ class Command(BaseCommand):
         parser.add_argument("--by", required=True, metavar="EMAIL", help="login of the admin")
 
     def handle(self, *, workspace_id: str, name: str, by: str, **options: Any) -> None:
-        login = by.strip().lower()
+        login = by.strip()
         try:
             name = names.clean(name)
         except ValidationError as exc:
             raise CommandError(f"NAME: {exc.message}") from None
         admins = Membership.objects.admins().select_related("workspace", "user")
         try:
-            membership = admins.filter(workspace=UUID(workspace_id), user__username=login).first()
+            admins = admins.filter(workspace=UUID(workspace_id), user__in=with_login(login))
+            membership = admins.first()
         except ValueError:
             membership = None
         if membership is None:

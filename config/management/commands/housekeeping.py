@@ -7,12 +7,11 @@ from typing import Any
 
 from django.core.management import call_command
 from django.core.management.base import CommandError
-from django.db import Error as DatabaseError
 from django.db import connection
 
 from apikeys.usage import mails as keys
 from apikeys.usage import purge as usage
-from config.management.progress import ProgressCommand, first_line
+from config.management.progress import ProgressCommand
 from config.management.shutdown import Shutdown, graceful_shutdown
 from events import purge as events
 from events.webhooks import monitoring, secrets
@@ -83,8 +82,9 @@ class Command(ProgressCommand):
                 while job():
                     self.report(f"{name} …")
                     shutdown.check()
-            except DatabaseError as exc:
-                self.stderr.write(f"Failed: {name}: {first_line(exc)}")
+            except Exception:
+                logger.exception("Failed: %s", name)
+                connection.close()  # the next job gets another one, should it be broken
                 failed.append(name)
             shutdown.check()
         return failed

@@ -245,5 +245,6 @@ class SendAgain(EndpointAction, Button):
     obj: Delivery
 
     def run(self) -> str:
-        services.send_again(self.obj, by=self.user)
+        if not services.send_again(self.obj, by=self.user):
+            raise Refused("Nothing was changed: it is being sent already.")
         return f"It is {texts.sent_again(self.endpoint)}."

@@ -181,7 +181,7 @@ def may_send(delivery: Delivery) -> bool:
 
 
 def outcome(attempt: Attempt) -> str:
-    """ "200 in 31 ms", or why there was no complete response."""
+    """ "200 in 31 ms", or why there was no response."""
     if attempt.error:
         return attempt.error
     text = f"{attempt.status} in {attempt.milliseconds:,} ms"

@@ -34,7 +34,8 @@ def explanation(endpoint: Endpoint) -> SafeString:
         return format_html("The webhook was deleted on {}.", time_tag(endpoint.deleted_at))
     if endpoint.enabled and endpoint.failing_since:
         return format_html(
-            "Every attempt has failed since {}. After {} days of that, it is switched off.",
+            "Every attempt has failed since {}. If deliveries are tried for {} days without "
+            "success, it is switched off.",
             time_tag(endpoint.failing_since),
             FAILING_DAYS,
         )

@@ -6,12 +6,12 @@ from argparse import ArgumentParser
 from typing import Any
 
 from django.contrib.auth.hashers import make_password
-from django.contrib.auth.models import User
 from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
 
 from config.runtime.request_context import actor
 from workspaces import changes
+from workspaces.accounts.logins import with_login
 from workspaces.forms import InvitationForm, NewWorkspaceForm
 from workspaces.models import Membership, Workspace
 from workspaces.plans import Plan
@@ -60,8 +60,13 @@ def create(name: str, plan: Plan, login: str) -> tuple[Workspace, str | None]:
     workspace = Workspace(name=name, plan=plan)
     changes.create_workspace(workspace, by=by)
     password = secrets.token_urlsafe(12)
-    values = {"email": login, "is_staff": True, "password": lambda: make_password(password)}
-    user, new = User.objects.get_or_create(username=login, defaults=values)
+    values = {
+        "username": login,
+        "email": login,
+        "is_staff": True,
+        "password": lambda: make_password(password),
+    }
+    user, new = with_login(login).get_or_create(defaults=values)
     if not user.is_active:
         raise CommandError(f"{login}'s account is deactivated; choose another user.")
     user.is_staff = True

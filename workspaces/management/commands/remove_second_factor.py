@@ -3,11 +3,11 @@
 from argparse import ArgumentParser
 from typing import Any
 
-from django.contrib.auth.models import User
 from django.core.management.base import BaseCommand, CommandError
 
 from config.runtime.request_context import actor
 from workspaces.accounts import second_factor
+from workspaces.accounts.logins import with_login
 
 
 class Command(BaseCommand):
@@ -18,7 +18,7 @@ class Command(BaseCommand):
         parser.add_argument("login", help="the user's login")
 
     def handle(self, *, login: str, **options: Any) -> None:
-        user = User.objects.filter(username=login).first()
+        user = with_login(login).first()
         if user is None:
             raise CommandError(f"There is no account {login}.")
         if not second_factor.remove(user, by=actor()):
