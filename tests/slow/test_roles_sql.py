@@ -1,0 +1,92 @@
+"""deploy/roles.sql, by psql as a superuser, gives the owner nothing that it could be attacked with."""
+
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from config.dev.postgres import Postgres
+
+# Runs any statement as the owner of the function, for whoever calls it.
+ATTACK = (
+    "CREATE FUNCTION {schema}.own(sql text) RETURNS text LANGUAGE plpgsql SECURITY DEFINER AS"
+    " $$ BEGIN EXECUTE sql; RETURN current_user; END $$"
+)
+OWNERS = """
+    SELECT proname, proowner::regrole::text FROM pg_proc
+    WHERE proowner NOT IN (SELECT oid FROM pg_roles WHERE rolsuper)
+    UNION SELECT relname, relowner::regrole::text FROM pg_class
+    WHERE relowner NOT IN (SELECT oid FROM pg_roles WHERE rolsuper) AND relkind IN ('r', 'S', 'v')
+"""
+Connection = psycopg.Connection[tuple[str, ...]]
+
+
+@pytest.fixture
+def cluster() -> Iterator[Postgres]:
+    """A server of the test's own, on which the file has run once."""
+    with tempfile.TemporaryDirectory() as folder:
+        postgres = Postgres(Path(folder))
+        postgres.prepare()
+        postgres.start()
+        yield postgres
+        postgres.stop()
+
+
+def connect(cluster: Postgres, role: str) -> Connection:
+    url = f"postgresql://{role}:{cluster.passwords[role]}@127.0.0.1:{cluster.port}/documents"
+    return psycopg.connect(url, autocommit=True)
+
+
+def test_function_of_an_open_session_of_the_serving_role_stays_its_own(cluster: Postgres) -> None:
+    with connect(cluster, "documents_owner") as owner, connect(cluster, "documents") as attacker:
+        owner.execute("CREATE TABLE django_migrations (id int)")
+        attacker.execute(ATTACK.format(schema="pg_temp").encode())
+        attacker.execute("CREATE TEMPORARY TABLE django_migrations (id int)")
+        assert cluster.accepts_connections()  # it runs the file
+        ran_as = attacker.execute("SELECT pg_temp.own('SELECT 1')").fetchone()
+        assert ran_as == ("documents",)
+
+
+def test_owner_gets_the_tables_and_triggers_of_a_database_that_had_one_role(
+    cluster: Postgres,
+) -> None:
+    with connect(cluster, "postgres") as superuser:
+        superuser.execute("GRANT CREATE ON DATABASE documents TO documents")
+        superuser.execute("GRANT CREATE ON SCHEMA public TO documents")
+    serving = connect(cluster, "documents")
+    for statement in (
+        "CREATE TABLE django_migrations (id bigint GENERATED ALWAYS AS IDENTITY, number serial)",
+        "CREATE SEQUENCE numbers",
+        "CREATE VIEW seen AS SELECT id FROM django_migrations",
+        "CREATE FUNCTION stamp() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS"
+        " 'BEGIN RETURN NEW; END'",
+        "CREATE SCHEMA mine",
+        *(ATTACK.format(schema=schema) for schema in ("public", "mine", "pg_temp")),
+        "CREATE TABLE mine.kept (id int)",
+    ):
+        serving.execute(statement.encode())
+    assert cluster.accepts_connections()
+    with pytest.raises(psycopg.OperationalError):
+        serving.execute("SELECT 1")
+    with connect(cluster, "documents") as serving:
+        names = ("django_migrations", "django_migrations_id_seq", "django_migrations_number_seq")
+        owned = (*names, "numbers", "seen", "stamp")
+        assert dict(serving.execute(OWNERS).fetchall()) == dict.fromkeys(owned, "documents_owner")
+        serving.execute("INSERT INTO django_migrations DEFAULT VALUES")
+        serving.execute("CREATE TEMPORARY TABLE copied (id int)")
+
+
+def test_functions_of_the_owner_are_not_found_by_the_superuser(cluster: Postgres) -> None:
+    with connect(cluster, "documents_owner") as owner:
+        owner.execute("CREATE TABLE ran (role text)")
+        owner.execute("GRANT INSERT ON ran TO PUBLIC")
+        for returned, name in (("regclass", "to_regclass(text)"), ("name", "current_database()")):
+            owner.execute(
+                f"CREATE FUNCTION {name} RETURNS {returned} LANGUAGE sql AS $$"
+                f" INSERT INTO public.ran VALUES (current_user); SELECT NULL::{returned} $$".encode()
+            )
+        owner.execute("ALTER DATABASE documents SET search_path = public, pg_catalog")
+        assert cluster.accepts_connections()
+        assert owner.execute("SELECT role FROM public.ran").fetchall() == []
