@@ -51,10 +51,10 @@ SET search_path = pg_catalog;
 -- `public` changes its owner, and no function that its caller would run as the owner: in any other
 -- schema, such as a session's temporary one, the serving role can make what the owner must not own.
 -- Nobody waits long behind this: it gives up, and can be run again.
-SELECT EXISTS (
-    SELECT FROM pg_class
-    WHERE oid = to_regclass('public.django_migrations') AND relowner = :'serving_role'::regrole
-) AS had_one_role \gset
+SELECT coalesce((
+    SELECT relowner = :'serving_role'::regrole FROM pg_class
+    WHERE oid = to_regclass('public.django_migrations')
+), false) AS had_one_role \gset
 \if :had_one_role
 SELECT count(pg_terminate_backend(pid, 5000)) AS ended FROM pg_stat_activity
 WHERE datname = current_database() AND usename = :'serving_role' \gset
