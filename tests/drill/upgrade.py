@@ -36,7 +36,8 @@ grep 'pg_terminate_backend: .* pg_dump' <<<"$output"
 grep 'Stopped. Nothing is changed yet.' <<<"$output"
 wait"""
 UPGRADE = f"""{RELEASE}
-$release/deploy/upgrade /root/documents-api.tar --backup /var/backups/documents-api"""
+sha256=$(sha256sum </root/documents-api.tar | cut -c 1-64)
+$release/deploy/upgrade /root/documents-api.tar $sha256 --backup /var/backups/documents-api"""
 # 1.0.0 has no units and no guide. Its nginx.conf leaves folders and TLS to the operator.
 PACKAGES = """apt-get update -qq
 LANG=C.UTF-8 DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \\
