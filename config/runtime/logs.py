@@ -26,6 +26,10 @@ _CREDENTIAL = re.compile(r"(X-Amz-(?:Credential|Security-Token)=)[^&\s\"'\\,]+")
 _RESET_TOKEN = re.compile(r"(/reset/[^/\s\"]+/)[^/\s\"]+")
 _URL_PASSWORD = re.compile(r"(://[^\s:/@\"]*:)[^\s/@\"]+(?=@)")
 
+# A key in a path or a user agent, whatever stands in its prefix or is escaped; ids have dashes. 22 of
+# its 40 characters are not to be guessed.
+_LONG_RUN = re.compile(r"([A-Za-z0-9%\x80-\U0010ffff]{8})[A-Za-z0-9%\x80-\U0010ffff]{22,}")
+
 # What a line of text in the access log has after its message. The reason may have spaces.
 TEXT_FIELDS = ("bytes", "key_prefix", "workspace_id", "client_address", "reason")
 
@@ -36,6 +40,11 @@ def redact(text: str) -> str:
     for secret in (_SIGNATURE, _CREDENTIAL, _RESET_TOKEN, _URL_PASSWORD):
         text = secret.sub(_cut, text)
     return text
+
+
+def redact_sent(text: str) -> str:
+    """What a client chose, a path or a user agent: long runs of letters and digits are cut too."""
+    return redact(_LONG_RUN.sub(_cut, text))
 
 
 def _cut(match: re.Match[str]) -> str:

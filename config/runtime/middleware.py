@@ -18,7 +18,7 @@ from config.error_pages import body_refused, is_api
 from config.runtime import health, metrics
 from config.runtime.admission import AdmissionMiddleware, is_api_version
 from config.runtime.database import page_limits
-from config.runtime.logs import request_id
+from config.runtime.logs import redact_sent, request_id
 from config.runtime.request_context import (
     Notes,
     client_address,
@@ -69,14 +69,14 @@ def record(request: HttpRequest, response: HttpResponse, notes: Notes, seconds: 
     fields = {
         "method": method,
         "route": route,
-        "path": escape_uri_path(request.path),  # prevents log injection
+        "path": redact_sent(escape_uri_path(request.path)),  # prevents log injection
         "status": response.status_code,
         "milliseconds": round(seconds * 1000, 1),
         "bytes": body_length(method, response),
         "key_prefix": None,
         "workspace_id": None,
         "client_address": client_address(request),
-        "user_agent": request.META.get("HTTP_USER_AGENT"),
+        "user_agent": redact_sent(request.META.get("HTTP_USER_AGENT", "")) or None,
         "reason": None,
         **notes,
     }
