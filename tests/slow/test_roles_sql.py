@@ -1,5 +1,8 @@
 """deploy/roles.sql, by psql as a superuser, gives the owner nothing that it could be attacked with."""
 
+import os
+import re
+import subprocess
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,6 +11,7 @@ import psycopg
 import pytest
 
 from config.dev.postgres import Postgres
+from tests.support.server import ROOT
 
 # Runs any statement as the owner of the function, for whoever calls it.
 ATTACK = (
@@ -89,3 +93,42 @@ def test_functions_of_the_owner_are_not_found_by_the_superuser(cluster: Postgres
         owner.execute("ALTER DATABASE documents SET search_path = public, pg_catalog")
         assert cluster.accepts_connections()
         assert owner.execute("SELECT role FROM public.ran").fetchall() == []
+
+
+def test_restored_dump_runs_as_the_owner_and_counts_as_a_backup(
+    cluster: Postgres, tmp_path: Path
+) -> None:
+    with connect(cluster, "documents_owner") as owner:
+        owner.execute("CREATE MATERIALIZED VIEW who AS SELECT session_user::text AS role")
+        url = owner.info.dsn
+    programs = Path(cluster.program("psql")).parent
+    variables = {"PATH": f"{programs}:{os.environ['PATH']}", "HOME": str(tmp_path)}
+    password = cluster.passwords["documents_owner"]
+    dump = [programs / "pg_dump", "--format", "custom", url, "--file", tmp_path / "database.dump"]
+    subprocess.run(dump, env={**variables, "PGPASSWORD": password}, check=True)
+    (tmp_path / "env").write_text("S3_BUCKET=documents\n")
+    (tmp_path / "owner-env").write_text(
+        f"DATABASE_OWNER_URL=postgresql://documents_owner:{password}@127.0.0.1:{cluster.port}/documents\n"
+    )
+    text = (ROOT / "deploy" / "restore").read_text().replace("/etc/documents-api", str(tmp_path))
+    (tmp_path / "restore").write_text(text)
+    for name in ("store", "manage"):
+        (tmp_path / name).write_text(f'#!/bin/sh\necho {name} "$@" >>{tmp_path}/called\n')
+        (tmp_path / name).chmod(0o755)
+    with connect(cluster, "documents_owner") as owner:
+        owner.execute("DROP MATERIALIZED VIEW who")
+        subprocess.run(["sh", tmp_path / "restore", tmp_path], env=variables, check=True)
+        assert owner.execute("SELECT role FROM who").fetchall() == [("documents_owner",)]
+    stored, migrated, recorded = (tmp_path / "called").read_text().splitlines()
+    assert stored == f"store copy {tmp_path}/files store:documents"
+    assert migrated == "manage migrate"
+    assert recorded.startswith("manage record_backup restored: that of 20")
+
+
+@pytest.mark.parametrize("script", ["backup", "install", "roles", "upgrade"])
+def test_program_of_the_user_postgres_starts_in_a_folder_that_it_may_enter(script: str) -> None:
+    """Not in root's, where it prints that it could not change to it."""
+    text = (ROOT / "deploy" / script).read_text().replace("\\\n", "")
+    commands = re.findall(r"^.*runuser -u postgres.*$", text, re.MULTILINE)
+    assert commands
+    assert [line for line in commands if not re.search(r"\benv -C / ", line)] == []
