@@ -37,7 +37,7 @@ _SOURCES = """
     SELECT proname, encode(sha256(convert_to(prosrc, 'UTF8')), 'hex') FROM pg_proc
     WHERE pronamespace = 'public'::regnamespace AND proname = ANY (%s)
 """
-# In all schemas: what the role that serves makes, as in a session's temporary one, must stay its own.
+# In all schemas: a function of a session of the role that serves must never become the owner's.
 _DEFINERS = """
     SELECT oid::regprocedure::text FROM pg_proc
     WHERE prosecdef AND pg_get_userbyid(proowner) <> %s AND (

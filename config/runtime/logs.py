@@ -26,8 +26,8 @@ _CREDENTIAL = re.compile(r"(X-Amz-(?:Credential|Security-Token)=)[^&\s\"'\\,]+")
 _RESET_TOKEN = re.compile(r"(/reset/[^/\s\"]+/)[^/\s\"]+")
 _URL_PASSWORD = re.compile(r"(://[^\s:/@\"]*:)[^\s/@\"]+(?=@)")
 
-# A key in a path or a user agent, whatever stands in its prefix or is escaped; ids have dashes. 22 of
-# its 40 characters are not to be guessed.
+# Perhaps a key whose prefix is another, or escaped. 22 of its characters are not to be guessed, and
+# ids have dashes.
 _LONG_RUN = re.compile(r"([A-Za-z0-9%\x80-\U0010ffff]{8})[A-Za-z0-9%\x80-\U0010ffff]{22,}")
 
 # What a line of text in the access log has after its message. The reason may have spaces.

@@ -198,7 +198,7 @@ def test_unit_of_an_instance_serves_on_its_port(transactional_db: None) -> None:
 
 @pytest.fixture(scope="module")
 def releases(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with two releases whose programs print the environment that they run in, and wait."""
+    """A folder with two releases whose programs print their environment, and wait."""
     folder = tmp_path_factory.mktemp("releases")
     text = "import sys, time\nprint(sys.prefix, flush=True)\ntime.sleep(60)\n"
     for name in ("one", "two"):
@@ -221,13 +221,18 @@ def test_unit_runs_the_packages_of_the_release_in_whose_folder_it_started(
     link.symlink_to(releases / "one")
     (line,) = re.findall(r"^ExecStart=(.*)$", unit.read_text(), re.MULTILINE)
     line = line.replace("/opt/documents-api/", f"{link}/").replace("%i", "8001")
+
+    def move() -> None:  # when the process is in the folder
+        link.unlink()
+        link.symlink_to(releases / "two")
+
     process = subprocess.Popen(
         shlex.split(line.replace("%%", "%").replace("$$", "$")),
         cwd=link,
         stdout=subprocess.PIPE,
         text=True,
         start_new_session=True,
-        preexec_fn=lambda: (link.unlink(), link.symlink_to(releases / "two")),
+        preexec_fn=move,
     )
     assert process.stdout
     with process.stdout:

