@@ -241,22 +241,27 @@ def test_unit_runs_the_packages_of_the_release_in_whose_folder_it_started(
     process.wait()
 
 
-def test_logrotate_makes_nginx_write_a_new_file(nginx: Nginx, tmp_path: Path) -> None:
+def rotate(logs: Path, folder: Path, create: str) -> None:
+    """Runs logrotate with the file in deploy/, for other logs; its own files are in `folder`."""
     text = (DEPLOY / "logrotate").read_text()
     for installed, here in {
-        "/var/log/documents-api": str(nginx.logs),
-        "/run/nginx.pid": str(nginx.logs.parent / "nginx.pid"),
-        "create 0640 www-data documents-api": "create",
+        "/var/log/documents-api": str(logs),
+        "/run/nginx.pid": str(logs.parent / "nginx.pid"),
+        "create 0640 www-data documents-api": create,
     }.items():
         assert installed in text
         text = text.replace(installed, here)
-    configuration = tmp_path / "logrotate"
+    configuration = folder / "logrotate"
     configuration.write_text(text)
     configuration.chmod(0o644)
+    words = [program("logrotate", "logrotate"), "--force", "--state", str(folder / "state")]
+    subprocess.run([*words, str(configuration)], check=True)
+
+
+def test_logrotate_makes_nginx_write_a_new_file(nginx: Nginx, tmp_path: Path) -> None:
     first = nginx.get("/me").headers["request-id"]
     assert eventually(lambda: first in nginx.written())
-    words = [program("logrotate", "logrotate"), "--force", "--state", str(tmp_path / "state")]
-    subprocess.run([*words, str(configuration)], check=True)
+    rotate(nginx.logs, tmp_path, "create")
     log = nginx.logs / "access.log"
     assert first in Path(f"{log}.1").read_text()
 

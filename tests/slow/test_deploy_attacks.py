@@ -18,7 +18,7 @@ from config.dev.service import package_folder
 from config.runtime.ports import free_port
 from tests.config.test_checks import listens
 from tests.drill.__main__ import guide
-from tests.slow.test_deploy import DEPLOY, compose
+from tests.slow.test_deploy import DEPLOY, compose, rotate
 from tests.support import nginx_files
 from tests.support.nginx import Nginx, program
 from tests.support.proxy import HOST
@@ -79,15 +79,15 @@ def test_nginx_s_user_cannot_make_root_write_elsewhere(folder: Path) -> None:
         assert as_www_data(f"mv {log} {logs}/x; ln -s {victim} {log}") != 0
         assert as_www_data(f"ln -s {victim} {logs}/downloads.log.new") != 0
         assert as_www_data(f"echo forged >{logs}/x") != 0
-        log.rename(logs / "access.log.1")  # as logrotate does
-        process.send_signal(signal.SIGUSR1)
-        assert eventually(log.exists)
-        assert log.owner() == "www-data"
 
         def written() -> bool:
             subprocess.run([program("curl", "curl"), "-s", "-o", os.devnull, f"127.0.0.1:{port}/"])
             return log.stat().st_size > 0
 
+        assert eventually(written)
+        rotate(logs, folder, "create 0640 www-data nogroup")
+        assert (logs / "access.log.1").exists()
+        assert log.owner() == "www-data"
         assert eventually(written)
         assert not victim.exists()
     finally:
