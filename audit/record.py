@@ -17,7 +17,7 @@ from audit.models import WRITTEN, Action, AuditEntry
 from audit.snapshots import DocumentSnapshot, FileSnapshot, KeySnapshot, WorkspaceSnapshot
 from config.runtime.database import fetch
 from config.runtime.key_format import cut_raw_keys
-from config.runtime.logs import redact, request_id
+from config.runtime.logs import redact, redact_sent, request_id
 from config.runtime.request_context import client_info
 
 # What an entry of each action has, but for those that end another entry (`ending`). A fact in
@@ -171,7 +171,7 @@ def ending(started: AuditEntry, **facts: Any) -> AuditEntry:
 def stored_client() -> tuple[str, str]:
     """The address and the user agent of the current request's client, as they may be stored."""
     address, user_agent = client_info()
-    return address, redact(user_agent)[:USER_AGENT_LENGTH]
+    return address, redact_sent(user_agent)[:USER_AGENT_LENGTH]
 
 
 @contextmanager

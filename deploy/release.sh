@@ -21,9 +21,9 @@ python3 deploy/sbom.py | cmp -s - docs/sbom.json || stop "docs/sbom.json is not 
 
 name=documents-api-$version
 mkdir -p "$folder"
-git archive --format=tar --prefix="$name/" HEAD | gzip -n9 >"$folder/$name.tar.gz"
+git archive --format=tar HEAD | gzip -n9 >"$folder/$name.tar.gz"
 cp docs/sbom.json "$folder/$name.cdx.json"
 (cd "$folder" && sha256sum "$name.tar.gz" "$name.cdx.json" >SHA256SUMS)
 echo "$folder has the release $version of $(git rev-parse --short HEAD). Next:
   git tag -s v$version && git push origin v$version
-  sign SHA256SUMS, and publish all three files; operators run: sha256sum -c SHA256SUMS"
+  sign SHA256SUMS, and publish all three files; operators give the archive's to deploy/upgrade"

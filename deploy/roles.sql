@@ -13,6 +13,7 @@
 \getenv serving_role SERVING_ROLE
 \getenv serving_password SERVING_PASSWORD
 \getenv sealer_password SEALER_PASSWORD
+SET search_path = pg_catalog;
 -- No password in PostgreSQL's log.
 SET log_statement = 'none';
 SET log_min_duration_statement = -1;
@@ -50,20 +51,37 @@ REVOKE ALL ON DATABASE documents FROM PUBLIC;
 REVOKE ALL ON DATABASE postgres, template1 FROM PUBLIC;
 
 \connect documents
--- The tables of a database that had one role, which goes on serving with all of them until `migrate`.
+-- The owner may have set another one for this database, with functions of its own in it.
+SET search_path = pg_catalog;
+-- A database that had one role, which goes on serving with all tables until `migrate`. Only what is in
+-- `public` changes its owner, and no function that its caller would run as the owner: in any other
+-- schema, such as a session's temporary one, the serving role can make what the owner must not own.
 -- Nobody waits long behind this: it gives up, and can be run again.
+SELECT coalesce((
+    SELECT relowner = :'serving_role'::regrole FROM pg_class
+    WHERE oid = to_regclass('public.django_migrations')
+), false) AS had_one_role \gset
+\if :had_one_role
+SELECT count(pg_terminate_backend(pid, 5000)) AS ended FROM pg_stat_activity
+WHERE datname = current_database() AND usename = :'serving_role' \gset
 BEGIN;
 SET LOCAL lock_timeout = '500ms';
-SELECT EXISTS (
-    SELECT FROM pg_class
-    WHERE relowner = :'serving_role'::regrole AND relnamespace = 'public'::regnamespace
-) AS had_one_role \gset
-REASSIGN OWNED BY :"serving_role" TO documents_owner;
-\if :had_one_role
+SELECT format('ALTER TABLE %s OWNER TO documents_owner', oid::regclass) FROM pg_class
+WHERE relnamespace = 'public'::regnamespace AND relowner = :'serving_role'::regrole
+    AND relkind IN ('r', 'p', 'v', 'm', 'S')
+    AND NOT EXISTS ( -- a column's sequence, which follows its table
+        SELECT FROM pg_depend
+        WHERE classid = 'pg_class'::regclass AND objid = pg_class.oid AND deptype IN ('a', 'i')
+    ) \gexec
+SELECT format('ALTER ROUTINE %s OWNER TO documents_owner', oid::regprocedure) FROM pg_proc
+WHERE pronamespace = 'public'::regnamespace AND proowner = :'serving_role'::regrole
+    AND (prorettype = 'trigger'::regtype OR NOT prosecdef) \gexec
+DROP OWNED BY :"serving_role" CASCADE; -- also revokes
+GRANT CONNECT, TEMPORARY ON DATABASE documents TO :"serving_role";
 GRANT ALL ON ALL TABLES IN SCHEMA public TO :"serving_role";
 GRANT ALL ON ALL SEQUENCES IN SCHEMA public TO :"serving_role";
-\endif
 COMMIT;
+\endif
 REVOKE CREATE ON SCHEMA public FROM PUBLIC;
 -- So that the page System and `manage.py doctor` name the session that holds others up.
 GRANT pg_read_all_stats TO :"serving_role";

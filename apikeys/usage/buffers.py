@@ -16,7 +16,7 @@ from prometheus_client import Counter, Gauge
 from apikeys.usage.models import ADDRESSES_KEPT
 from config.api.active_key import ActiveKey
 from config.runtime.database import UNAVAILABLE
-from config.runtime.logs import redact
+from config.runtime.logs import redact_sent
 
 logger = logging.getLogger(__name__)
 
@@ -150,7 +150,7 @@ def clean(text: str | None, length: int) -> str:
     It is cut first: then no more than that is searched for secrets, and of a key that is cut only
     its public part is left.
     """
-    return redact((text or "")[:length].replace("\0", ""))[:length]
+    return redact_sent((text or "")[:length].replace("\0", ""))[:length]
 
 
 def _write_counts(batch: Batch) -> None:

@@ -37,12 +37,14 @@ _SOURCES = """
     SELECT proname, encode(sha256(convert_to(prosrc, 'UTF8')), 'hex') FROM pg_proc
     WHERE pronamespace = 'public'::regnamespace AND proname = ANY (%s)
 """
+# In all schemas: a function of a session of the role that serves must never become the owner's.
 _DEFINERS = """
     SELECT oid::regprocedure::text FROM pg_proc
-    WHERE pronamespace = 'public'::regnamespace AND prosecdef AND (
+    WHERE prosecdef AND pg_get_userbyid(proowner) <> %s AND (
         has_function_privilege(%s, oid, 'EXECUTE')
-        OR proowner <> (SELECT relowner FROM pg_class WHERE oid = 'audit_auditentry'::regclass)
-        OR proconfig IS DISTINCT FROM '{"search_path=pg_catalog, pg_temp"}'::text[])
+        OR proowner = (SELECT relowner FROM pg_class WHERE oid = 'audit_auditentry'::regclass) AND (
+            pronamespace <> 'public'::regnamespace
+            OR proconfig IS DISTINCT FROM '{"search_path=pg_catalog, pg_temp"}'::text[]))
     ORDER BY 1
 """
 _SERVES = """
@@ -69,7 +71,7 @@ def problems() -> list[str]:
         found.append(f"The role {role} may create roles, or tables and functions.")
     found += [
         f"The function {name} runs as its owner, and is not as safe as `migrate` makes it."
-        for [name] in fetch(_DEFINERS, [role])
+        for [name] in fetch(_DEFINERS, [role, role])
     ]
     for name, declared in roles.declared().items():
         for table, privileges in sorted(roles.granted(name).items()):

@@ -32,6 +32,10 @@ _CREDENTIAL = re.compile(r"(X-Amz-(?:Credential|Security-Token)=)[^&\s\"'\\,]+")
 _RESET_TOKEN = re.compile(r"(/reset/[^/\s\"]+/)[^/\s\"]+")
 _URL_PASSWORD = re.compile(r"(://[^\s:/@\"]*:)[^\s/@\"]+(?=@)")
 
+# Perhaps a key whose prefix is another, or escaped. 22 of its characters are not to be guessed, and
+# ids have dashes.
+_LONG_RUN = re.compile(r"([A-Za-z0-9%\x80-\U0010ffff]{8})[A-Za-z0-9%\x80-\U0010ffff]{22,}")
+
 
 def redact(text: str) -> str:
     """`text` with raw API keys cut to their public part, without signatures, tokens, passwords."""
@@ -39,6 +43,11 @@ def redact(text: str) -> str:
     for secret in (_SIGNATURE, _CREDENTIAL, _RESET_TOKEN, _URL_PASSWORD):
         text = secret.sub(_cut, text)
     return text
+
+
+def redact_sent(text: str) -> str:
+    """What a client chose, a path or a user agent: long runs of letters and digits are cut too."""
+    return redact(_LONG_RUN.sub(_cut, text))
 
 
 def _cut(match: re.Match[str]) -> str:
@@ -99,7 +108,7 @@ def log_request(
         length: bytes of its body, None if that is not known.
         notes: what else is known of the request.
     """
-    path = escape_uri_path(request.path)  # prevents log injection
+    path = redact_sent(escape_uri_path(request.path))  # prevents log injection
     milliseconds = round(seconds * 1000, 1)
     address = client_address(request)
     shown = {name: "-" if value is None else value for name, value in notes.items()}
@@ -118,7 +127,7 @@ def log_request(
                 "key_prefix": None,
                 "workspace_id": None,
                 "client_address": address,
-                "user_agent": request.META.get("HTTP_USER_AGENT"),
+                "user_agent": redact_sent(request.META.get("HTTP_USER_AGENT", "")) or None,
                 "reason": None,
                 **notes,
             }

@@ -173,6 +173,9 @@ def test_refused_requests_have_no_key_in_any_column(acme: Tenant, flusher: Modul
     assert secret[:4] not in str(row).replace(row["request_id"], "")
     assert keys.digest(acme.raw) not in str(row)
     assert row["path"] == f"/api/v1/documents/{acme.key.prefix}…"
+    get(f"/api/v1/documents/dtd%255F{acme.raw[4:]}", acme.bearer, user_agent=f"DTD-{acme.raw[4:]}")
+    [recorded] = REFUSED.rows.values()
+    assert secret[:20] not in f"{recorded.path} {recorded.user_agent}"
 
 
 MALFORMED = "The id in the path is malformed: it must be a UUID of 36 characters."
@@ -351,12 +354,12 @@ def test_flood_without_keys_leaves_half_of_a_buffer_that_is_not_written(
 
 
 def test_refused_request_s_texts_are_cut(proxied: None, flusher: ModuleType) -> None:
-    unknown(["192.0.2.1"], User_Agent="x" * 1000)
-    get(f"/api/v1/{'y' * 1000}")
+    unknown(["192.0.2.1"], User_Agent="x " * 1000)
+    get(f"/api/v1/{'y-' * 1000}")
     flusher.flush()
     [agent, path] = RefusedRequest.objects.order_by("id")
-    assert agent.user_agent == "x" * 120
-    assert path.path == f"/api/v1/{'y' * 112}"
+    assert agent.user_agent == "x " * 60
+    assert path.path == f"/api/v1/{'y-' * 56}"
 
 
 def test_refusals_cost_no_query_before_the_response(acme: Tenant, flusher: ModuleType) -> None:

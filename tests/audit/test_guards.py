@@ -55,6 +55,16 @@ def test_what_migrate_leaves_is_no_problem(db: None) -> None:
             r"mine\(\) runs as its owner, and",
         ),
         (
+            "CREATE FUNCTION pg_temp.mine() RETURNS int LANGUAGE sql SECURITY DEFINER AS"
+            " 'SELECT 1'",
+            r"pg_temp_\d+\.mine\(\) runs as its owner, and",
+        ),
+        (
+            "CREATE SCHEMA mine; CREATE FUNCTION mine.stamp() RETURNS trigger LANGUAGE plpgsql"
+            " SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS 'BEGIN RETURN NEW; END'",
+            r"mine\.stamp\(\) runs as its owner, and",
+        ),
+        (
             "GRANT UPDATE (person) ON audit_auditentry TO documents",
             "The role documents may do more with audit_auditentry .*: UPDATE",
         ),

@@ -60,7 +60,7 @@ def test_functions_that_run_as_their_owner_are_for_triggers_only(db: None) -> No
             SELECT coalesce(nullif(grantee, 0)::regrole::text, 'PUBLIC')
             FROM aclexplode(coalesce(proacl, acldefault('f', proowner)))
         )::text
-        FROM pg_proc WHERE prosecdef AND pronamespace = 'public'::regnamespace
+        FROM pg_proc WHERE prosecdef
         """,
         [],
     )

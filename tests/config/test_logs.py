@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import unquote, urlencode, urlsplit
 from uuid import uuid4
 
 import pytest
@@ -296,6 +296,40 @@ def traffic(server: Server, acme: Tenant, login: str, unknown: str) -> list[str]
             sign_in(server, login, PASSWORD)
         server.restore()
     return cookies
+
+
+def disguised(raw: str) -> list[str]:
+    """A key in forms that the service does not know as one."""
+    body = raw.removeprefix("dtd_")
+    return [
+        body,
+        f"DTD_{body}",
+        f"dtd-{body}",
+        f"dtd%5F{body}",
+        f"dtd%255F{body}",
+        f"%2564td_{body}",
+        f"%64td_{body}",
+        f"dtd_{body[:20]}%C2%AD{body[20:]}",
+        "".join(f"%{ord(letter):x}" for letter in raw),
+        "".join(f"%25{ord(letter):x}" for letter in raw),
+    ]
+
+
+def test_log_has_no_long_run_of_letters_and_digits_that_a_client_chose(nginx: Nginx) -> None:
+    raw, id = keys.generate(), uuid4()
+    parts = {raw[20:], raw[-12:], "".join(f"%{ord(letter):x}" for letter in raw[-8:])}
+    parts |= {part.replace("%", "%25") for part in parts}
+    for text in disguised(raw):
+        nginx.get(f"/documents/{text}/download", user_agent=f"Agent/1.0 {text}")
+        nginx.get(f"/documents/{text}/{raw}x", user_agent=unquote(text, "latin-1"))
+    last = nginx.get(f"/documents/{id}/download", user_agent="Mozilla/5.0 (X11; Linux)")
+    line = nginx.logged(last.headers["request-id"])
+    assert line["path"] == f"/api/v1/documents/{id}/download"
+    assert line["user_agent"] == "Mozilla/5.0 (X11; Linux)"
+    assert eventually(lambda: last.headers["request-id"] in nginx.log())
+    for log in (nginx.log(), nginx.written()):
+        assert str(id) in log
+        assert [part for part in parts if part in log] == []
 
 
 @pytest.mark.slow

@@ -38,6 +38,7 @@ sed -i -e 's/^\(S3_ACCESS_KEY_ID\)=.*/\1=SECOND-KEY/' \
 KILLS = 20
 SECRETS = "/etc/documents-api/*env /etc/documents-api-storage /etc/documents-api/tls-*/key.pem"
 FIRST_REQUEST_SECONDS = 600  # since the release was unpacked
+SHA256 = "sha256=$(sha256sum </root/documents-api.tar | cut -c 1-64)\n"  # what deploy/upgrade takes
 SNAPSHOT = "python3 /root/client.py snapshot"
 COMPLETIONS = """SELECT count(*) FILTER (WHERE action = 'document.downloaded'),
     count(*) FILTER (WHERE action = 'document.download_ended') FROM audit_auditentry"""
@@ -97,7 +98,7 @@ def follow(root: Root) -> None:
         with step(f"{heading}: {block.splitlines()[-1].strip()}"[:69]), ExitStack() as stack:
             if "deploy/restart\n" in block or "deploy/upgrade" in block:
                 stack.enter_context(load(root))
-            output = root.run(block)
+            output = root.run(f"{SHA256}{block}")
         if "deploy/backup" in block:
             with step("  responses, and a completion of each download"):
                 before = root.run(SNAPSHOT)

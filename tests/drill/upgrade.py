@@ -38,7 +38,8 @@ wait"""
 UPGRADE = f"""{RELEASE}
 grep -q '^UPGRADE_URL=' /etc/documents-api/env ||
   echo UPGRADE_URL=https://www.example.com/plan >>/etc/documents-api/env
-$release/deploy/upgrade /root/documents-api.tar --backup /var/backups/documents-api"""
+sha256=$(sha256sum </root/documents-api.tar | cut -c 1-64)
+$release/deploy/upgrade /root/documents-api.tar $sha256 --backup /var/backups/documents-api"""
 # 1.0.0 has no units and no guide. Its nginx.conf leaves folders and TLS to the operator.
 PACKAGES = """apt-get update -qq
 LANG=C.UTF-8 DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \\

@@ -40,7 +40,7 @@ def exec_start(unit: Path, logs: Path, instance: str = "") -> list[str]:
     """The words of the unit's command, as it stands but for the folders and the instance."""
     (line,) = re.findall(r"^ExecStart=(.*)$", unit.read_text(), re.MULTILINE)
     for installed, here in {
-        "/opt/documents-api/.venv/bin/python": sys.executable,
+        ".venv/bin/python": sys.executable,
         "/var/log/documents-api": str(logs),
         "/var/lib/documents-api": str(logs),
         "%i": instance,
@@ -89,7 +89,7 @@ def group_is_empty(group: int) -> bool:
 def installed(tmp_path: Path) -> list[str]:
     """The units' paths, with programs that exist on this machine."""
     for unit in UNITS:
-        text = unit.read_text().replace("/opt/documents-api/.venv/bin/python", sys.executable)
+        text = unit.read_text()
         text = text.replace("/opt/documents-api-storage", str(Path(sys.executable).parents[1]))
         (tmp_path / unit.name).write_text(text.replace("/opt/documents-api", str(ROOT)))
     # systemd-analyze wants an instance of a template.
@@ -196,22 +196,72 @@ def test_unit_of_an_instance_serves_on_its_port(transactional_db: None) -> None:
         assert httpx.get(f"http://{HOST}:{port}/api/v1/me", timeout=60).status_code == 401
 
 
-def test_logrotate_makes_nginx_write_a_new_file(nginx: Nginx, tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def releases(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with two releases whose programs print their environment, and wait."""
+    folder = tmp_path_factory.mktemp("releases")
+    text = "import sys, time\nprint(sys.prefix, flush=True)\ntime.sleep(60)\n"
+    for name in ("one", "two"):
+        (folder / name / "config").mkdir(parents=True)
+        (folder / name / "manage.py").write_text(text)
+        (folder / name / "config" / "server.py").write_text(text)
+        venv = [sys.executable, "-m", "venv", "--without-pip", str(folder / name / ".venv")]
+        subprocess.run(venv, check=True)
+    return folder
+
+
+@pytest.mark.parametrize(
+    "unit", [each for each in SERVICES if "storage" not in each.stem], ids=lambda unit: unit.stem
+)
+def test_unit_runs_the_packages_of_the_release_in_whose_folder_it_started(
+    releases: Path, tmp_path: Path, unit: Path
+) -> None:
+    """systemd resolves WorkingDirectory, a link; an upgrade may move it before Python starts."""
+    link = tmp_path / "documents-api"
+    link.symlink_to(releases / "one")
+    (line,) = re.findall(r"^ExecStart=(.*)$", unit.read_text(), re.MULTILINE)
+    line = line.replace("/opt/documents-api/", f"{link}/").replace("%i", "8001")
+
+    def move() -> None:  # when the process is in the folder
+        link.unlink()
+        link.symlink_to(releases / "two")
+
+    process = subprocess.Popen(
+        shlex.split(line.replace("%%", "%").replace("$$", "$")),
+        cwd=link,
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        preexec_fn=move,
+    )
+    assert process.stdout
+    with process.stdout:
+        assert process.stdout.readline().strip() == str(releases / "one" / ".venv")
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def rotate(logs: Path, folder: Path, create: str) -> None:
+    """Runs logrotate with the file in deploy/, for other logs; its own files are in `folder`."""
     text = (DEPLOY / "logrotate").read_text()
     for installed, here in {
-        "/var/log/documents-api": str(nginx.logs),
-        "/run/nginx.pid": str(nginx.logs.parent / "nginx.pid"),
-        "create 0640 www-data documents-api": "create",
+        "/var/log/documents-api": str(logs),
+        "/run/nginx.pid": str(logs.parent / "nginx.pid"),
+        "create 0640 www-data documents-api": create,
     }.items():
         assert installed in text
         text = text.replace(installed, here)
-    configuration = tmp_path / "logrotate"
+    configuration = folder / "logrotate"
     configuration.write_text(text)
     configuration.chmod(0o644)
+    words = [program("logrotate", "logrotate"), "--force", "--state", str(folder / "state")]
+    subprocess.run([*words, str(configuration)], check=True)
+
+
+def test_logrotate_makes_nginx_write_a_new_file(nginx: Nginx, tmp_path: Path) -> None:
     first = nginx.get("/me").headers["request-id"]
     assert eventually(lambda: first in nginx.written())
-    words = [program("logrotate", "logrotate"), "--force", "--state", str(tmp_path / "state")]
-    subprocess.run([*words, str(configuration)], check=True)
+    rotate(nginx.logs, tmp_path, "create")
     log = nginx.logs / "access.log"
     assert first in Path(f"{log}.1").read_text()
 

@@ -78,6 +78,8 @@ def installation(as_owner: None, transactional_db: None, tmp_path: Path) -> Iter
         (root / folder).mkdir(parents=True)
     for file in (ROOT / "deploy").glob("*.conf"):
         shutil.copy(file, root / "etc/nginx")
+    listen = root / "etc/nginx/listen-http.conf"
+    listen.write_text(listen.read_text().replace("api.example.com", "documents.example"))
     shutil.copytree(ROOT / "deploy/systemd", root / "etc/systemd/system")
     backdated([AuditEntry(action=Action.BACKUP_MADE, created_at=timezone.now())])
     seals.seal()

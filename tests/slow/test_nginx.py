@@ -58,8 +58,13 @@ def test_nginx_redirects_pages_from_plain_http(gate: Nginx) -> None:
 
 
 def test_nginx_refuses_the_api_over_plain_http_on_either_port(gate: Nginx, acme: Tenant) -> None:
-    for port in (gate.http_port, gate.port):
-        response = gate.plain(port, "/api/v1/me", f"Authorization: {acme.bearer}")
+    for port, path in (
+        (gate.http_port, "/api/v1/me"),
+        (gate.http_port, "//api/v1/me"),
+        (gate.http_port, "/API/v1/me"),
+        (gate.port, "/api/v1/me"),
+    ):
+        response = gate.plain(port, path, f"Authorization: {acme.bearer}")
         assert response.status == 403
         assert response.error == errors.HttpsRequired.text
         assert len(response.headers["request-id"]) == 32
@@ -69,6 +74,7 @@ MALFORMED = {
     "header": (request("/api/v1/me", "X: a\0b"), 400),
     "no host": (b"GET /api/v1/me HTTP/1.1\r\n\r\n", 400),
     "two lengths": (request("/api/v1/me", "Content-Length: 1", "Content-Length: 2"), 400),
+    "two keys": (request("/api/v1/me", "Authorization: Bearer a", "Authorization: Bearer b"), 400),
     "TRACE": (request("/api/v1/me", method="TRACE"), 405),
     "long URL": (request("/api/v1/me?q=" + "a" * 20_000), 414),
     "long header": (request("/api/v1/me", "X: " + "a" * 20_000), 431),

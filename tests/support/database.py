@@ -93,11 +93,11 @@ def empty_tables() -> None:
                 cursor.execute(f"TRUNCATE {', '.join(filled)} CASCADE")
 
 
-# Runs as its owner, so that a test need not. In a schema that `migrate` leaves alone.
-_BACKDATE = """
-    CREATE SCHEMA IF NOT EXISTS tests;
+# Runs as its owner, so that a test need not. Only while it is used: guards refuse such a function.
+_BACKDATE = b"""
+    CREATE SCHEMA tests;
     GRANT USAGE ON SCHEMA tests TO documents;
-    CREATE OR REPLACE FUNCTION tests.backdate(ids bigint[], times timestamptz[]) RETURNS void
+    CREATE FUNCTION tests.backdate(ids bigint[], times timestamptz[]) RETURNS void
         LANGUAGE plpgsql SECURITY DEFINER SET search_path = public AS $$
     BEGIN
         ALTER TABLE audit_auditentry DISABLE TRIGGER audit_append_only;
@@ -110,12 +110,6 @@ _BACKDATE = """
 """
 
 
-def allow_backdating() -> None:
-    """Prepares the test database for `backdated`; the owner's connection must be current."""
-    with connection.cursor() as cursor:
-        cursor.execute(_BACKDATE)
-
-
 def backdated(entries: Iterable[AuditEntry]) -> list[AuditEntry]:
     """Adds entries with the times that they have; the database would set the present one."""
     entries = list(entries)
@@ -123,8 +117,13 @@ def backdated(entries: Iterable[AuditEntry]) -> list[AuditEntry]:
     added = AuditEntry.objects.bulk_create(entries)
     for entry, time in zip(added, times, strict=True):
         entry.created_at = time
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT tests.backdate(%s, %s)", [[entry.pk for entry in added], times])
+    url = url_of(str(connection.settings_dict["NAME"]))
+    with psycopg.connect(url, autocommit=True) as owner, connection.cursor() as cursor:
+        owner.execute(_BACKDATE)
+        try:
+            cursor.execute("SELECT tests.backdate(%s, %s)", [[entry.pk for entry in added], times])
+        finally:
+            owner.execute("DROP SCHEMA tests CASCADE")
     return added
 
 

@@ -19,7 +19,7 @@ from documents import storage
 from tests.support import factories, openapi, seals, staff
 from tests.support.browser import browser, chromium  # noqa: F401 - fixtures
 from tests.support.client import forget_requests, send_forms_as_browsers_do
-from tests.support.database import allow_backdating, empty_tables
+from tests.support.database import empty_tables
 from tests.support.examples import examples  # noqa: F401 - a fixture
 from tests.support.factories import Tenant
 from tests.support.inbox import inbox  # noqa: F401 - a fixture
@@ -45,7 +45,6 @@ def django_db_setup(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -
     owner = connection.settings_dict
     with django_db_blocker.unblock():
         empty_tables()  # `migrate` has recorded itself
-        allow_backdating()
     connection.close()
     connection.settings_dict = settings.DATABASES["default"]
     yield

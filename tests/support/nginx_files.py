@@ -46,6 +46,7 @@ def install(
         "/var/log/documents-api": str(folder / "logs"),
         "/var/lib/nginx": str(folder / "temp"),
         "/run/nginx.pid": str(folder / "nginx.pid"),
+        "api\\.example\\.com": "localhost",
         "/etc/documents-api/tls": str(folder / "tls"),
         r"^listen \[::\].*\n": "",
         "listen 80 ": f"listen {HOST}:{http_port} ",

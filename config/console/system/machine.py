@@ -76,10 +76,10 @@ def _compare(ours: Path, theirs: Path, remedy: str, *without: str) -> Fact:
 
 
 def read_nginx(folder: Path) -> Iterator[Fact]:
-    """Whether nginx has this release's configuration; the addresses may be others."""
+    """Whether nginx has this release's configuration; names and addresses may be others."""
     remedy = "Compare: diff {} {}; copy it, then: nginx -t && systemctl reload nginx"
     for name in NGINX:
-        own = ("ssl_certificate", "ssl_certificate_key")
+        own = ("server_name", "ssl_certificate", "ssl_certificate_key")
         yield _compare(DEPLOY / name, folder / name, remedy, *own)
     name = "upstreams.conf"
     yield _compare(DEPLOY / name, folder / name, remedy, "server", "keepalive", "default")

@@ -50,8 +50,7 @@ _GRANTED = """
 _FUNCTIONS = """
     DO $$ DECLARE function record; BEGIN
         FOR function IN SELECT oid::regprocedure AS name, prosecdef FROM pg_proc
-            WHERE pronamespace = 'public'::regnamespace
-                AND proowner = current_user::regrole AND prokind = 'f'
+            WHERE proowner = current_user::regrole AND prokind = 'f'
         LOOP
             IF function.prosecdef THEN
                 EXECUTE format('REVOKE EXECUTE ON FUNCTION %s FROM PUBLIC', function.name);
