@@ -46,4 +46,8 @@ def provide(on_laptop: bool) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except KeyboardInterrupt:
+        sys.stderr.write("\nStopped.\n")
+        sys.exit(130)  # the shell's convention

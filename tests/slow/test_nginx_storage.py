@@ -14,6 +14,7 @@ from config.runtime.ports import free_port
 from tests.support import factories
 from tests.support.factories import Tenant
 from tests.support.nginx import Nginx, make_certificate, program
+from tests.support.nginx_files import temp_paths
 from tests.support.proxy import HOST
 from tests.support.server import EXEC, eventually
 
@@ -24,8 +25,9 @@ pid {folder}/pid;
 events {{}}
 http {{
     access_log off;
-    proxy_temp_path {folder};
     client_body_temp_path {folder};
+    proxy_temp_path {folder};
+    {temp}
     server {{
         listen {host}:{port} ssl;
         ssl_certificate {folder}/tls/certificate.pem;
@@ -44,7 +46,9 @@ def tls_in_front_of(store: str, folder: Path) -> Iterator[str]:
     """Object storage over TLS, with the certificate in the folder; yields its host and port."""
     port = free_port()
     configuration = folder / "nginx.conf"
-    configuration.write_text(TLS.format(folder=folder, host=HOST, port=port, store=store))
+    configuration.write_text(
+        TLS.format(folder=folder, host=HOST, port=port, store=store, temp=temp_paths(folder))
+    )
     command = [program("nginx", "nginx-light"), "-c", str(configuration), "-g", "daemon off;"]
     process = subprocess.Popen([sys.executable, "-c", EXEC, *command])
     try:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 
+from django.conf import settings
 from django.contrib.admin import site
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
@@ -142,6 +143,11 @@ def as_warning(part: Part, fact: Fact) -> SafeString:
     name = part.name_of(fact)
     text = format_html('<a href="{}">{}</a>: {}. {}', href, name, fact.value, fact.remedy)
     return Bad(text) if fact.state == "bad" else text
+
+
+def on_server(remedy: str) -> str:
+    """What an operator does; `make run` does all of it when it starts."""
+    return "Stop make run with Ctrl-C, and start it again" if settings.MAILBOX else remedy
 
 
 def time_or(moment: datetime | None, otherwise: str) -> str | SafeString:
