@@ -13,7 +13,7 @@ from prometheus_client.core import GaugeMetricFamily
 
 from audit.models import NEWEST_FIRST, Action, AuditEntry
 from audit.sealing import laptop, state
-from config.console.system import Fact, on_server, time_or
+from config.console.system import Fact, time_or
 
 VERIFIED_DAYS = 8  # as in deploy/prometheus-alerts.yaml; the timer runs every week
 BACKUP_HOURS = 26  # a daily one may be a little late
@@ -159,15 +159,13 @@ def read_log() -> list[Fact]:
             "The oldest entry that waits for its seal",
             waits,
             "bad" if found.late else "ok",
-            on_server("Look at: journalctl -u documents-api-seal"),
+            "Look at: journalctl -u documents-api-seal",
         ),
         Fact(
             "Last verification",
             time_or(found.verified_at, "never"),
             "ok" if verified else "warn",
-            on_server(
-                "Run: deploy/manage verify_audit; documents-api-verify.timer does it every week"
-            ),
+            "Run: deploy/manage verify_audit; documents-api-verify.timer does it every week",
         ),
         Fact(
             "The log was found",

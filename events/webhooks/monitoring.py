@@ -17,7 +17,7 @@ from django.utils import timezone
 from prometheus_client import Metric
 from prometheus_client.core import GaugeMetricFamily
 
-from config.console.system import Fact, on_server
+from config.console.system import Fact
 from events.webhooks.models import Delivery, DeliveryState, Endpoint, Process
 from events.webhooks.queue import READY
 from workspaces.mails.kinds import notify
@@ -84,17 +84,14 @@ def read_facts() -> list[Fact]:
             "Processes that deliver",
             f"{processes:,}" if processes else "none",
             "bad" if absent else "ok" if processes else "",
-            on_server("Run: systemctl enable --now documents-api-webhooks@18101"),
+            "Run: systemctl enable --now documents-api-webhooks@18101",
         ),
         Fact("Deliveries that wait", f"{pending:,}"),
         Fact(
             "The oldest one that should have been attempted",
             f"{overdue:,.0f} s" if overdue else "none",
             "bad" if overdue > LATE_SECONDS else "ok",
-            on_server(
-                "Look at: journalctl -u 'documents-api-webhooks@*'; "
-                "see Webhooks in docs/reference.md"
-            ),
+            "Look at: journalctl -u 'documents-api-webhooks@*'; see Webhooks in docs/reference.md",
         ),
         Fact("Endpoints that the service has switched off", f"{switched_off:,}"),
         Fact(

@@ -399,6 +399,7 @@ def test_run_beside_one_that_is_just_stopping_is_one_sentence(run: Run, folder: 
         assert re.match("CommandError: .*(is just stopping|was just stopping)", line)
         assert beside.communicate()[0] == ""
     kill_group(beside)
+    run.process.communicate()
     assert all_gone(folder), using(folder)
     run.__init__(folder)  # type: ignore[misc] # the other tests go on with the new one
 

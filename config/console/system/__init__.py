@@ -6,6 +6,7 @@ read does not hide the others.
 
 import html
 import logging
+import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -28,6 +29,9 @@ logger = logging.getLogger(__name__)
 
 PART_SECONDS = 1.0  # for a statement, where not all of the page is shown
 COUNTED_SECONDS = 15.0  # that the menu shows a count
+# Commands that a laptop does not have, and what its user does instead.
+OF_SERVERS = re.compile(r"systemctl|journalctl|deploy/(backup|manage|roles)")
+OF_MAKE_RUN = "Stop make run with Ctrl-C and start it again; run.log in its data folder is the log"
 
 
 @dataclass(frozen=True)
@@ -44,6 +48,10 @@ class Fact:
     value: str
     state: str = ""
     remedy: str = ""
+
+    def __post_init__(self) -> None:
+        if settings.MAILBOX and OF_SERVERS.search(self.remedy):
+            object.__setattr__(self, "remedy", OF_MAKE_RUN)
 
     @property
     def is_problem(self) -> bool:
@@ -143,11 +151,6 @@ def as_warning(part: Part, fact: Fact) -> SafeString:
     name = part.name_of(fact)
     text = format_html('<a href="{}">{}</a>: {}. {}', href, name, fact.value, fact.remedy)
     return Bad(text) if fact.state == "bad" else text
-
-
-def on_server(remedy: str) -> str:
-    """What an operator does; `make run` does all of it when it starts."""
-    return "Stop make run with Ctrl-C, and start it again" if settings.MAILBOX else remedy
 
 
 def time_or(moment: datetime | None, otherwise: str) -> str | SafeString:

@@ -7,7 +7,7 @@ from django.conf import settings
 from django.db import connection
 from django.utils import timezone
 
-from config.console.system import Fact, on_server
+from config.console.system import Fact
 from config.runtime.postgresql import roles, sessions
 from config.runtime.postgresql.base import SETTINGS
 
@@ -145,6 +145,6 @@ def read_housekeeping() -> list[Fact]:
             "Sessions that expired over an hour ago",
             f"{late:,} are not deleted" if late else "none",
             "warn" if late else "ok",
-            on_server("Look at: systemctl status documents-api-housekeeping.timer"),
+            "Look at: systemctl status documents-api-housekeeping.timer",
         )
     ]

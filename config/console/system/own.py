@@ -12,7 +12,7 @@ from django.db import connection
 from django.db.migrations.recorder import MigrationRecorder
 
 from config import env, version
-from config.console.system import Fact, database, machine, on_server, redis, register, time_or
+from config.console.system import Fact, database, machine, redis, register, time_or
 from config.runtime import health
 from config.runtime.postgresql import migrations
 
@@ -48,7 +48,7 @@ def read_migrations() -> list[Fact]:
             "Pending",
             ", ".join(missing) or "none",
             "bad" if missing else "ok",
-            on_server("Run: deploy/manage migrate"),
+            "Run: deploy/manage migrate",
         ),
     ]
 
