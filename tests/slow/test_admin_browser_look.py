@@ -53,10 +53,11 @@ def test_chart_of_the_start_page_shows_its_numbers_by_pointing_tapping_and_keys(
 
 OFF = """
 return [...document.querySelectorAll(".plot")].flatMap(plot => {
-  const middle = (element) => { const box = element.getBoundingClientRect(); return box.x + box.width / 2 };
+  const box = (element) => element.getBoundingClientRect();
+  const middle = (element) => box(element).x + box(element).width / 2;
   const places = [...plot.querySelectorAll(".places > *")];
   const named = (tick) => places.find(each => each.textContent.includes(`${tick.textContent}:`));
-  return [...plot.querySelectorAll(".ticks text")].filter(tick => tick.getBoundingClientRect().width)
+  return [...plot.querySelectorAll(".ticks text")].filter(tick => box(tick).width)
     .map(tick => Math.abs(middle(tick) - middle(named(tick))));
 });
 """
