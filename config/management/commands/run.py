@@ -137,7 +137,7 @@ def only_one(folder: Path, base: str) -> None:
             Or that process, whose services this one has joined, has ended just now.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    lock = os.open(folder / "run.lock", os.O_RDWR | os.O_CREAT)
+    lock = os.open(folder / "run.lock", os.O_RDWR | os.O_CREAT, 0o600)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
