@@ -52,9 +52,10 @@ $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
 		echo "Python 3.11 or newer is needed; $(PYTHON) is $$($(PYTHON) --version 2>&1 | head -n 1)." \
 			"Choose another: make run PYTHON=python3.12" >&2; exit 1; }
-	@echo "Creating the virtual environment .venv; the first time takes a minute or two."
-	@$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); \
-		echo "$(PYTHON) cannot create virtual environments; on Debian: apt-get install python3-venv" >&2; exit 1; }
+	@printf "Creating the virtual environment .venv; the first time takes a minute or two "
+	@(while sleep 1 && kill -0 $$$$ 2>/dev/null; do printf .; done) & $(PYTHON) -m venv $(VENV) || { echo; rm -rf $(VENV); \
+		echo "$(PYTHON) cannot create virtual environments; on Debian: apt-get install python3-venv" >&2; exit 1; }; \
+		kill $$!; echo
 
 $(RUN_STAMP): requirements-run.txt | $(VENV)/bin/python
 	@$(call install,requirements-run.txt)

@@ -1,6 +1,7 @@
 """Refused requests in the admin: all for support, those of their workspaces for admins."""
 
 from typing import Any
+from urllib.parse import urlencode
 
 from django.contrib import admin
 from django.http import HttpRequest
@@ -47,6 +48,18 @@ class RefusedRequestAdmin(ScopedAdmin):
 
     def panels(self, request: HttpRequest) -> list[SafeString]:
         return panels.for_user(request_user(request))
+
+    def found(self, request: HttpRequest, text: str, most: int) -> tuple[list[Any] | None, str]:
+        rows, what = super().found(request, text, most)
+        for row in rows or ():
+            row.counts = text if row.more and row.request_id not in text.lower() else ""
+        return rows, what
+
+    def url_of(self, obj: Any) -> str:
+        """Of a flood that was found by another id than its own, the list, which says so."""
+        if text := getattr(obj, "counts", ""):
+            return f"{self.crumb()[1]}?{urlencode({'q': text})}"
+        return super().url_of(obj)
 
     def heading(self, obj: RefusedRequest) -> str:
         return f"Refused request {obj.request_id[:REQUEST_ID_SHORT]}…"

@@ -21,6 +21,7 @@ from audit.admin.links import filtered_log_url
 from audit.admin.periods import LogChangeList, LogFilter
 from audit.admin.search import MOST_IDS, Recognised, ids_and_addresses
 from audit.scope import sees_every_workspace
+from config.api.errors import HttpsRequired, WorkspaceSuspended
 from config.console import keyset
 from config.console.base import request_user
 from config.console.changelist import BEFORE, SearchField
@@ -41,6 +42,8 @@ STATUSES = {
     500: "our error",
     503: "not available",
 }
+# What one of the requests is called where its status has two meanings.
+CAUSES = {WorkspaceSuspended.code: "suspended", HttpsRequired.code: "no HTTPS"}
 CAN_BE_FOUND = (
     f"a request id or its first {REQUEST_ID_SHORT} characters, the id or URL of a document, the id "
     f"of a key or a workspace, an address, or the first {PUBLIC_LENGTH} characters of a key"
@@ -89,7 +92,7 @@ def flooded(found: Recognised) -> Recognised:
         return found
     minute = made.replace(second=0, microsecond=0)
     within = Q(created_at__gte=minute, created_at__lt=minute + timedelta(minutes=1), more__gt=0)
-    what = f"Request id, of {minute:%Y-%m-%d %H:%M} UTC. If it was refused, it is counted in these"
+    what = f"One of the requests counted here, if it was refused at {minute:%H:%M} UTC: request id"
     return replace(found, what=what, conditions=(*found.conditions, within))
 
 
@@ -117,7 +120,7 @@ class Group:
 
     @property
     def text(self) -> str:
-        return STATUSES.get(self.last.status, "refused")
+        return CAUSES.get(self.last.cause) or STATUSES.get(self.last.status, "refused")
 
 
 def folded(rows: Sequence[RefusedRequest]) -> tuple[list[Group], int]:

@@ -24,7 +24,7 @@ def for_user(user: User) -> list[SafeString]:
     """The panels of all requests, of refused ones and of busy workspaces, in their order."""
     panels = []
     if sees_every_workspace(user):
-        known, alike = {"key_id__isnull": False}, ("key_id", "status")
+        known, alike = {"key_id__isnull": False}, ("key_id", "status", "reason")
         panels.append(
             _panel(
                 "support",

@@ -20,6 +20,7 @@ from apikeys.usage import report
 from apikeys.usage.models import KeyUsage, RefusedRequest
 from apikeys.usage.reasons import NO_DOCUMENT
 from audit.admin import histogram
+from config.api.errors import HttpsRequired, WorkspaceSuspended
 from config.console.keyset import Position
 from tests.documents.test_queries import nodes, plan
 from tests.support import factories, staff
@@ -182,6 +183,21 @@ def test_equal_refusals_are_one_line_with_their_count(acme: Tenant, umbrella: Te
     )
 
 
+def test_403_is_called_what_it_was_refused_for(acme: Tenant, umbrella: Tenant, sam: Client) -> None:
+    causes = {acme: WorkspaceSuspended.code, umbrella: HttpsRequired.code}
+    for tenant, cause in causes.items():
+        refused(2, **of_key(tenant, status=403, cause=cause))
+    text = text_of(html(sam.get(LIST)))
+    for label in ("suspended", "no HTTPS"):
+        assert f" 403 2 × {label} " in text
+
+
+def test_chip_of_a_filter_names_its_choice(sam: Client) -> None:
+    for status, text in (("404", "404 · not found"), ("418", "418")):
+        [chip] = shown(sam, f"?status__exact={status}", LIST).chips
+        assert chip["text"] == text
+
+
 def test_search_without_a_result_leads_to_the_audit_log(sam: Client) -> None:
     log = reverse("admin:audit_auditentry_changelist")
     for pasted, text in (
@@ -311,8 +327,8 @@ def test_reports_read_indexes(acme: Tenant) -> None:
         report.limited_keys([uid(1, 1)])
         report.refused_ended_keys([uid(1, 1)])
         report.top_workspaces()
-        report.refused(("key_id", "status"), key_id__isnull=False)
-        report.refused(("key_id", "status"), key_id__isnull=False, status=401)
+        report.refused(("key_id", "status", "reason"), key_id__isnull=False)
+        report.refused(("key_id", "status", "reason"), key_id__isnull=False, status=401)
     for query in captured:
         if 'FROM "usage_keyaddress"' not in query["sql"] and 'FROM "usage_' in query["sql"]:
             types = {node["Node Type"] for node in nodes(plan(query["sql"]))}
@@ -411,7 +427,7 @@ def test_part_of_the_start_page_fails_alone(acme: Tenant, monkeypatch: pytest.Mo
     assert "Acme, last 30 days requests 5" in text
 
 
-def test_start_page_of_support_has_known_keys_once_for_each_status(
+def test_start_page_of_support_has_known_keys_once_for_each_reason(
     acme: Tenant, umbrella: Tenant, sam: Client
 ) -> None:
     [theirs, *_] = refused(
@@ -419,13 +435,16 @@ def test_start_page_of_support_has_known_keys_once_for_each_status(
     )
     refused(10, status=401, reason="No Authorization header.")
     [first, *_] = refused(20, **of_key(acme, status=429, more=lambda n: 1000 if n == 3 else 0))
-    refused(1, **of_key(acme), created_at=timezone.now() - timedelta(days=1))
+    earlier = {"created_at": timezone.now() - timedelta(days=1)}
+    refused(1, **of_key(acme), **earlier)
+    refused(2, **of_key(acme), **earlier, reason="The id in the path is malformed.")
     page = html(sam.get(INDEX))
     text = text_of(page)
     assert "No Authorization header." not in text
     assert "most requests" not in text
     assert "429 No document has this id. and 1,019 more" in text
     assert "404 No document has this id. and 2 more" in text
+    assert "404 The id in the path is malformed. and 1 more" in text
     assert len(re.findall("No document has this id", text)) == 3
     assert f"{LIST}?key_id__exact={acme.key.pk}&amp;status__exact=429" in page
     for row in (theirs, first):

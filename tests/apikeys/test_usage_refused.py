@@ -302,7 +302,12 @@ def test_flood_is_found_by_the_id_of_any_request_in_it(
     rows = {id: shown(sam, f"?q={id}", LIST).result_list for id in (kept, counted, "0" * 32)}
     assert rows == {kept: [flood], counted: [flood], "0" * 32: []}
     html = body(sam.get(f"{LIST}?q={passed}"))
-    assert "UTC. If it was refused, it is counted in these" in html
+    assert "One of the requests counted here, if it was refused at " in html
+    leads_to = {
+        id: sam.get(reverse("admin:search"), {"q": id})["Location"] for id in rows if id != "0" * 32
+    }
+    page = reverse("admin:usage_refusedrequest_change", args=[flood.pk])
+    assert leads_to == {kept: page, counted: f"{LIST}?q={counted}"}
     of_umbrella = signed_in(umbrella.admin)
     assert shown(of_umbrella, f"?q={counted}", LIST).result_list == []
 

@@ -57,6 +57,18 @@ def test_system_page_shows_versions_migrations_and_each_part(desk: Client) -> No
     assert f'href="{PAGE}"' in body(desk.get(INDEX))
 
 
+def test_system_page_of_make_run_names_no_command_of_a_server(db: None, settings: Any) -> None:
+    def commands() -> list[str]:
+        remedies = [fact.remedy for part in system.parts() for fact in part.facts()]
+        return [
+            each for each in remedies if re.search(r"systemctl|journalctl|deploy/\w+\b(?!\.)", each)
+        ]
+
+    assert len(commands()) >= 5
+    settings.MAILBOX = True
+    assert commands() == []
+
+
 def test_system_page_shows_the_other_parts_if_one_cannot_be_read(
     desk: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:

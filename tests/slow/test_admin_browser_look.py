@@ -10,11 +10,13 @@ from selenium.webdriver import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
+from apikeys.usage import filters
+from audit.models import Action
 from tests.support import staff
 from tests.support.browser import THOROUGHLY, WIDTHS, Browser
 from tests.support.factories import Tenant
 from tests.support.server import eventually
-from tests.support.usage import used
+from tests.support.usage import refused, used
 
 START = reverse("admin:index")
 KEYS = reverse("admin:apikeys_apikey_changelist")
@@ -47,6 +49,60 @@ def test_chart_of_the_start_page_shows_its_numbers_by_pointing_tapping_and_keys(
     browser.driver.switch_to.active_element.send_keys(Keys.ARROW_LEFT)
     assert browser.shows(f"{today - timedelta(days=1)}: 5 successful")
     assert numbers not in browser.text
+
+
+OFF = """
+return [...document.querySelectorAll(".plot")].flatMap(plot => {
+  const box = (element) => element.getBoundingClientRect();
+  const middle = (element) => box(element).x + box(element).width / 2;
+  const places = [...plot.querySelectorAll(".places > *")];
+  const named = (tick) => places.find(each => each.textContent.includes(`${tick.textContent}:`));
+  return [...plot.querySelectorAll(".ticks text")].filter(tick => box(tick).width)
+    .map(tick => Math.abs(middle(tick) - middle(named(tick))));
+});
+"""
+
+
+def test_each_date_below_a_chart_is_below_its_bar(acme: Tenant, browser: Browser) -> None:
+    used(acme.key.pk, acme.workspace.pk, ok=5)
+    now = timezone.now()
+    staff.happened(2, **staff.of(acme.workspace), created_at=now)
+    browser.log_in(acme.admin)
+    for path in (START, staff.HISTORY):
+        browser.open(path)
+        for width in (WIDTHS["wide"], WIDTHS["phone"]):
+            size = {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": False}
+            browser.cdp("Emulation.setDeviceMetricsOverride", **size)
+            off = browser.driver.execute_script(OFF)
+            assert len(off) >= 3
+            assert max(off) < 2, f"{path} at {width}: {off}"  # pixels
+    browser.cdp("Emulation.clearDeviceMetricsOverride")
+
+
+OVERLAPS = """
+return [...document.querySelectorAll(".log > li")].filter(row =>
+  row.querySelector(".word").getBoundingClientRect().right
+    > row.querySelector(".who").getBoundingClientRect().left
+  && row.querySelector(".who").getBoundingClientRect().top
+    < row.querySelector(".word").getBoundingClientRect().bottom).map(row => row.innerText);
+"""
+
+
+def test_no_text_of_a_log_is_printed_over_another(acme: Tenant, browser: Browser) -> None:
+    key = {"key_id": acme.key.pk, "key_name": "CRM sync"}
+    of_acme = staff.of(acme.workspace, **key)
+    for status in filters.STATUSES:
+        refused(**of_acme, status=status, more=12_345_678)
+    for action in Action.values:
+        staff.happened(1, **of_acme, action=action, person="ada@acme.example")
+    browser.log_in(staff.support())
+    for path in (reverse("admin:usage_refusedrequest_changelist"), staff.HISTORY):
+        browser.open(path)
+        for width in WIDTHS.values():
+            size = {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": False}
+            browser.cdp("Emulation.setDeviceMetricsOverride", **size)
+            assert browser.driver.execute_script(OVERLAPS) == [], f"{path} at {width}"
+    browser.cdp("Emulation.clearDeviceMetricsOverride")
 
 
 def test_start_page_fits(acme: Tenant, browser: Browser) -> None:

@@ -11,9 +11,10 @@ from urllib.parse import urlsplit
 import pytest
 
 from config.runtime.ports import free_port
-from tests.support import factories
+from tests.support import factories, nginx_files
 from tests.support.factories import Tenant
 from tests.support.nginx import Nginx, make_certificate, program
+from tests.support.nginx_files import temp_paths
 from tests.support.proxy import HOST
 from tests.support.server import EXEC, eventually
 
@@ -24,8 +25,9 @@ pid {folder}/pid;
 events {{}}
 http {{
     access_log off;
-    proxy_temp_path {folder};
     client_body_temp_path {folder};
+    proxy_temp_path {folder};
+    {temp}
     server {{
         listen {host}:{port} ssl;
         ssl_certificate {folder}/tls/certificate.pem;
@@ -39,12 +41,17 @@ http {{
 """
 
 
+def configured(folder: Path, port: int, store: str) -> str:
+    """nginx's configuration for object storage over TLS."""
+    return TLS.format(folder=folder, host=HOST, port=port, store=store, temp=temp_paths(folder))
+
+
 @contextlib.contextmanager
 def tls_in_front_of(store: str, folder: Path) -> Iterator[str]:
     """Object storage over TLS, with the certificate in the folder; yields its host and port."""
     port = free_port()
     configuration = folder / "nginx.conf"
-    configuration.write_text(TLS.format(folder=folder, host=HOST, port=port, store=store))
+    configuration.write_text(configured(folder, port, store))
     command = [program("nginx", "nginx-light"), "-c", str(configuration), "-g", "daemon off;"]
     process = subprocess.Popen([sys.executable, "-c", EXEC, *command])
     try:
@@ -91,3 +98,12 @@ def test_nginx_serves_downloads_of_object_storage_that_has_tls(
     trusted.write_bytes(Path(SYSTEM_TRUST).read_bytes())  # nothing vouches for this certificate
     nginx.change({})
     assert nginx.get(path, acme.raw).status == 503
+
+
+def test_nginx_of_the_tests_makes_its_folders_where_any_user_may(tmp_path: Path) -> None:
+    nginx = program("nginx", "nginx-light")
+    built = subprocess.run([nginx, "-V"], capture_output=True, text=True, check=True).stderr
+    nginx_files.install(tmp_path, 1, [1], "127.0.0.1:1", http_port=1)
+    made = {name.replace("-", "_") for name in re.findall(r"--http-([a-z-]+temp-path)", built)}
+    for text in (configured(tmp_path, 1, ""), (tmp_path / "nginx.conf").read_text()):
+        assert set(re.findall(rf"(\w+) {tmp_path}.*?;", text)) >= made

@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import os
 import re
 import shlex
 import signal
@@ -87,6 +88,13 @@ def folder() -> Iterator[Path]:
     with tempfile.TemporaryDirectory() as parent:
         yield Path(parent) / "data"
         assert all_gone(Path(parent)), using(Path(parent))
+
+
+@pytest.fixture(scope="module")
+def other_folder() -> Iterator[Path]:
+    """Of runs that are refused."""
+    with tempfile.TemporaryDirectory() as parent:
+        yield Path(parent) / "data"
 
 
 @pytest.fixture(scope="module")
@@ -203,9 +211,9 @@ def test_run_prints_a_line_that_completes_a_document_which_then_arrives(
 
 
 ENDED = {
-    "seal_audit": "Run: python manage.py seal_audit --follow",
-    "deliver_webhooks": "Run: WEBHOOK_TARGETS=any python manage.py deliver_webhooks",
-    "housekeeping": "Run: python manage.py housekeeping",
+    "seal_audit": "the audit log is not sealed until the next start.",
+    "deliver_webhooks": "no webhook is sent until the next start.",
+    "housekeeping": "old rows stay until the next start.",
     "receive.py": "the demo's webhooks are not received until the next start.",
 }
 
@@ -253,8 +261,8 @@ def make_run(folder: Path, port: int | str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_run_on_a_port_that_is_taken_is_one_clear_line(run: Run, folder: Path) -> None:
-    done = make_run(folder, run.port)
+def test_run_on_a_port_that_is_taken_is_one_clear_line(run: Run, other_folder: Path) -> None:
+    done = make_run(other_folder, run.port)
     assert done.returncode != 0
     assert done.stdout == ""
     lines = [line for line in done.stderr.splitlines() if not line.startswith("make")]
@@ -269,20 +277,21 @@ def test_run_on_a_port_that_is_taken_is_one_clear_line(run: Run, folder: Path) -
 def test_second_run_on_a_data_folder_is_one_clear_line_and_the_first_one_s_key_works_on(
     run: Run, folder: Path
 ) -> None:
-    done = make_run(folder, free_port())
-    assert done.returncode != 0
-    assert done.stderr.splitlines()[0] == (
-        f"CommandError: make run serves {run.base} with the data folder {folder} already. "
-        "Another one beside it: make run PORT=8001 DATA_DIR=/path/to/folder"
-    )
+    for port in (free_port(), run.port):
+        done = make_run(folder, port)
+        assert done.returncode != 0
+        assert done.stderr.splitlines()[0] == (
+            f"CommandError: make run serves {run.base} with the data folder {folder} already, or "
+            "is just stopping. Another one beside it: make run PORT=8001 DATA_DIR=/path/to/folder"
+        )
     assert run.status("Acme") == 200
 
 
-def test_run_on_a_port_that_is_none_is_one_clear_line(run: Run, folder: Path) -> None:
+def test_run_on_a_port_that_is_none_is_one_clear_line(other_folder: Path) -> None:
     for port in ("0", "65536", "http", "٨٠٠٠"):
         with pytest.raises(ValueError, match="must be a number from 1 to 65535"):
             usable_port(HOST, port)
-    done = make_run(folder, port)
+    done = make_run(other_folder, port)
     assert done.returncode != 0
     said = "CommandError: The port must be a number from 1 to 65535. Choose another: make run PORT="
     assert done.stderr.startswith(said)
@@ -305,6 +314,32 @@ def test_run_with_a_python_that_is_too_old_is_one_clear_line(tmp_path: Path) -> 
         "Choose another: make run PYTHON=python3.12"
     )
     assert not (tmp_path / "data").exists()
+
+
+def test_run_shows_that_it_goes_on_while_it_creates_the_virtual_environment(tmp_path: Path) -> None:
+    slow = tmp_path / "python3"
+    slow.write_text('#!/bin/sh\n[ "$1" = -c ] && exit 0\nsleep 3.5; exit 1\n')
+    slow.chmod(0o755)
+    done = subprocess.run(
+        ["make", "--silent", "run", f"PYTHON={slow}", f"VENV={tmp_path / 'venv'}"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
+    assert done.stdout.endswith("takes a minute or two ...\n")
+    assert done.stderr.startswith(f"{slow} cannot create virtual environments")
+
+
+@pytest.mark.parametrize("begun", ["secret_key", "postgres/cluster/unfinished", "run.lock"])
+def test_ctrl_c_while_run_prepares_ends_it_with_one_sentence(begun: str) -> None:
+    with tempfile.TemporaryDirectory() as parent:
+        folder = Path(parent) / "data"
+        process = start(sys.executable, "manage.py", "run", folder=folder, PORT=str(free_port()))
+        assert eventually((folder / begun).exists)
+        os.killpg(process.pid, signal.SIGINT)
+        printed, _ = process.communicate(timeout=60)
+        assert (process.returncode, printed) == (130, "\nStopped.\n")
+        assert all_gone(folder), using(folder)
 
 
 def interrupt(run: Run) -> None:
@@ -351,6 +386,21 @@ def test_run_leaves_no_process_and_intact_data_however_it_ends(
     assert after == before
     assert run.key("Acme") in kept
     assert eventually(lambda: run.status("Acme") == 200)
+
+
+def test_run_beside_one_that_is_just_stopping_is_one_sentence(run: Run, folder: Path) -> None:
+    run.process.terminate()
+    while True:  # until it serves
+        beside = start(sys.executable, "manage.py", "run", folder=folder, PORT=str(run.port))
+        assert beside.stdout is not None
+        if (line := beside.stdout.readline()) == "\n":
+            break
+        assert re.match("CommandError: .*(is just stopping|was just stopping)", line)
+        assert beside.communicate()[0] == ""
+    kill_group(beside)
+    run.process.communicate()
+    assert all_gone(folder), using(folder)
+    run.__init__(folder)  # type: ignore[misc] # the other tests go on with the new one
 
 
 def reset(folder: Path, typed: str) -> subprocess.CompletedProcess[str]:

@@ -19,6 +19,11 @@ FILES = (
 )
 
 
+def temp_paths(folder: Path) -> str:
+    """Directives for folders that nginx makes at its start, below /var/lib, where only root may."""
+    return " ".join(f"{name}_temp_path {folder}/{name};" for name in ("fastcgi", "scgi", "uwsgi"))
+
+
 def install(
     folder: Path,
     port: int,
@@ -43,6 +48,7 @@ def install(
         (folder / name).mkdir(exist_ok=True)
     changes = {
         r"^user .*;\n": "user root;\n" if os.geteuid() == 0 else "",  # who can read the folder
+        r"(?=^ *proxy_temp_path )": f"{temp_paths(folder / 'temp')}\n",
         "/var/log/documents-api": str(folder / "logs"),
         "/var/lib/nginx": str(folder / "temp"),
         "/run/nginx.pid": str(folder / "nginx.pid"),

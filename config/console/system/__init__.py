@@ -6,11 +6,13 @@ read does not hide the others.
 
 import html
 import logging
+import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 
+from django.conf import settings
 from django.contrib.admin import site
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
@@ -27,6 +29,9 @@ logger = logging.getLogger(__name__)
 
 PART_SECONDS = 1.0  # for a statement, where not all of the page is shown
 COUNTED_SECONDS = 15.0  # that the menu shows a count
+# Commands that a laptop does not have, and what its user does instead.
+OF_SERVERS = re.compile(r"systemctl|journalctl|deploy/(backup|manage|roles)")
+OF_MAKE_RUN = "Stop make run with Ctrl-C and start it again; run.log in its data folder is the log"
 
 
 @dataclass(frozen=True)
@@ -43,6 +48,10 @@ class Fact:
     value: str
     state: str = ""
     remedy: str = ""
+
+    def __post_init__(self) -> None:
+        if settings.MAILBOX and OF_SERVERS.search(self.remedy):
+            object.__setattr__(self, "remedy", OF_MAKE_RUN)
 
     @property
     def is_problem(self) -> bool:

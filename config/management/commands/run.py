@@ -19,7 +19,7 @@ import urllib.request
 from argparse import ArgumentParser
 from io import StringIO
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 from uuid import UUID
 
 from django.conf import settings
@@ -27,7 +27,7 @@ from django.contrib.auth.hashers import PBKDF2PasswordHasher, check_password
 from django.contrib.auth.models import User
 from django.core.management import call_command
 from django.core.management.base import CommandError
-from django.db import connections
+from django.db import OperationalError, connection, connections
 from django.urls import reverse
 from django.utils.crypto import get_random_string
 
@@ -37,7 +37,7 @@ from config import env
 from config.dev import data_dir
 from config.dev.companions import ROOT, Companion, running
 from config.dev.service import write_private
-from config.management.progress import ProgressCommand
+from config.management.progress import ProgressCommand, first_line
 from config.management.shutdown import Stopped, graceful_shutdown, when_make_ends
 from config.runtime import static_files
 from config.runtime.key_format import PREFIX
@@ -69,12 +69,12 @@ class Command(ProgressCommand):
         os.environ.setdefault("WEBHOOK_TARGETS", "any")  # a laptop has no public address
         if stop_with_parent:
             when_make_ends(os.getppid(), lambda: os.kill(os.getpid(), signal.SIGTERM))
+        base = f"http://{HOST}:{port}"
+        only_one(data_dir(os.environ), base)
         try:
             number = usable_port(HOST, port)
         except ValueError as exc:
             raise CommandError(f"{exc} Choose another: make run PORT={free_port()}") from None
-        base = f"http://{HOST}:{number}"
-        alone = only_one(data_dir(os.environ), base)
         os.environ.setdefault("EMAIL_URL", "mailbox://localhost")
         os.environ.setdefault("BASE_URL", base)
         self.report("Preparing the database …")
@@ -93,7 +93,7 @@ class Command(ProgressCommand):
         write_variables()
         companions = [*own_companions(number), *([receiver] if receiver else [])]
         threading.Thread(target=self.announce, args=(base, text), daemon=True).start()
-        with alone, graceful_shutdown() as shutdown, running(companions) as [server, *_]:
+        with graceful_shutdown() as shutdown, running(companions) as [server, *_]:
             try:
                 while server.poll() is None:
                     shutdown.wait(1)
@@ -139,26 +139,31 @@ def verify_log() -> None:
         call_command("verify_audit", stdout=StringIO())
 
 
-def only_one(folder: Path, base: str) -> IO[str]:
-    """A lock of the data folder: a second run would share its companions' files.
+def only_one(folder: Path, base: str) -> None:
+    """Locks the data folder until the process ends: a second run would share companions' files.
 
     Raises:
-        CommandError: another process holds it; the text names the address that it serves.
+        CommandError: another process holds the lock; the text names the address that it serves.
+            Or that process, whose services this one has joined, has ended just now.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    lock = (folder / "run.lock").open("a+")
+    lock = os.open(folder / "run.lock", os.O_RDWR | os.O_CREAT, 0o600)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        lock.seek(0)
         raise CommandError(
-            f"make run serves {lock.read()} with the data folder {folder} already. "
+            f"make run serves {os.read(lock, 100).decode()} with the data folder {folder} already, "
+            "or is just stopping. "
             "Another one beside it: make run PORT=8001 DATA_DIR=/path/to/folder"
         ) from None
-    lock.truncate(0)
-    lock.write(base)
-    lock.flush()
-    return lock
+    try:
+        connection.ensure_connection()
+    except OperationalError as exc:
+        raise CommandError(
+            f"The database: {first_line(exc)}. If a make run was just stopping, start it again."
+        ) from None
+    os.truncate(lock, 0)
+    os.write(lock, base.encode())
 
 
 def responds(url: str) -> bool:
@@ -194,21 +199,19 @@ def own_companions(port: int) -> list[Companion]:
             "seal_audit",
             ["manage.py", "seal_audit", "--follow"],
             with_key,
-            "the audit log is not sealed until it runs again. "
-            "Run: python manage.py seal_audit --follow",
+            "the audit log is not sealed until the next start.",
         ),
         Companion(
             "housekeeping",
             ["manage.py", "housekeeping", "--follow"],
             dict(os.environ),
-            "old rows stay until it runs again. Run: python manage.py housekeeping",
+            "old rows stay until the next start.",
         ),
         Companion(
             "deliver_webhooks",
             ["manage.py", "deliver_webhooks"],
             dict(os.environ),
-            "no webhook is sent until it runs again. "
-            "Run: WEBHOOK_TARGETS=any python manage.py deliver_webhooks",
+            "no webhook is sent until the next start.",
         ),
     ]
 
