@@ -24,7 +24,7 @@ class KeyThrottle(BaseThrottle):
             request,
             group="api",
             key=lambda group, request: str(request.auth.id),
-            rate=f"{REQUESTS_PER_MINUTE}/{WINDOW}s",
+            rate=(REQUESTS_PER_MINUTE, WINDOW),
             increment=True,
         )
         # `time_left` is 0 in the window's last second, and -1 just after it.

@@ -45,7 +45,8 @@ def fetch(sql: str, parameters: Sequence[Any], row: Callable[..., Any] | None = 
         factory = args_row(row) if row else tuple_row
         with Cursor(database.connection, row_factory=factory) as cursor:
             cursor.execute(sql, parameters, prepare=True, binary=True)
-            rows = cursor.fetchall() if cursor.description else []
+            # Not `cursor.description`, which makes an object for each column.
+            rows = cursor.fetchall() if cursor.pgresult and cursor.pgresult.nfields else []
     if database.queries_logged:
         database.queries_log.append({"sql": database.ops.compose_sql(sql, parameters)})
     return rows

@@ -22,8 +22,8 @@ from config.api.errors import InvalidParameter
 from config.api.parameters import limit, one_of, single
 from config.api.responses import cacheable_response, link_to_next
 from documents.api.parameters import CURSOR_EXPECTED, STATUS_FILTER
-from documents.api.queries import Position, WithRecipients, WorkspaceDocuments
-from documents.api.serializers import DocumentPage
+from documents.api.queries import Position, WorkspaceDocuments
+from documents.api.serializers import DocumentPage, WorkspaceDocument
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _POSITION = struct.Struct(">q16s")  # microseconds since the epoch, and the id
@@ -69,7 +69,7 @@ class KeysetPagination(BasePagination):
 
     def paginate_queryset(  # type: ignore[override]
         self, queryset: WorkspaceDocuments, request: Request, view: APIView | None = None
-    ) -> list[WithRecipients]:
+    ) -> list[WorkspaceDocument]:
         """The documents of one page."""
         self.request, self.workspace_id = request, queryset.workspace_id
         query = request.query_params

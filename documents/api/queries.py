@@ -15,12 +15,11 @@ from config.runtime.database import fetch
 from documents.api.serializers import (
     DOCUMENT_COLUMNS,
     RECIPIENT_COLUMNS,
-    DocumentRow,
     Recipient,
+    WorkspaceDocument,
 )
 
 Position = tuple[datetime, UUID]  # created_at and id: a document's position in the order
-WithRecipients = tuple[DocumentRow, list[Recipient]]
 
 
 def columns(table: str, names: Iterable[str]) -> str:
@@ -39,7 +38,7 @@ _PAGE = " ORDER BY document.created_at DESC, document.id DESC LIMIT %s"
 _RECIPIENTS = f"""
     SELECT recipient.document_id::text, {columns("recipient", RECIPIENT_COLUMNS)}
     FROM "documents_recipient" AS recipient
-    WHERE recipient.document_id = ANY(%s::uuid[]) ORDER BY recipient."order", recipient.id
+    WHERE recipient.document_id = ANY(%s) ORDER BY recipient."order", recipient.id
 """
 
 
@@ -51,7 +50,7 @@ class WorkspaceDocuments:
 
     def newest(
         self, status: str | None, after: Position | None, limit: int
-    ) -> tuple[list[WithRecipients], Position | None]:
+    ) -> tuple[list[WorkspaceDocument], Position | None]:
         """The newest documents, and the position of the last one if others follow it.
 
         Args:
@@ -65,9 +64,10 @@ class WorkspaceDocuments:
         page = found[:limit]
         more = len(found) > limit
         position = (page[-1].created_at, UUID(page[-1].id)) if more else None
-        return with_recipients(page), position
+        add_recipients(page)
+        return page, position
 
-    def one(self, id: str) -> WithRecipients:
+    def one(self, id: str) -> WorkspaceDocument:
         """One document.
 
         Raises:
@@ -77,10 +77,11 @@ class WorkspaceDocuments:
         found = self._fetch(_ONE, uuid) if uuid else []
         if not found:
             raise DocumentNotFound
-        return with_recipients(found)[0]
+        add_recipients(found)
+        return found[0]
 
-    def _fetch(self, condition: str, *values: Any) -> list[DocumentRow]:
-        return fetch(_documents(condition), (self.workspace_id, *values), DocumentRow)
+    def _fetch(self, condition: str, *values: Any) -> list[WorkspaceDocument]:
+        return fetch(_documents(condition), (self.workspace_id, *values), WorkspaceDocument)
 
 
 def parsed(text: str) -> UUID | None:
@@ -92,13 +93,14 @@ def parsed(text: str) -> UUID | None:
     return id if str(id) == text.lower() else None
 
 
-def with_recipients(documents: list[DocumentRow]) -> list[WithRecipients]:
-    """Documents, each with its recipients."""
-    of_document: dict[str, list[Recipient]] = {row.id: [] for row in documents}
-    if of_document:
-        for document_id, recipient in fetch(_RECIPIENTS, (list(of_document),), _recipient):
-            of_document[document_id].append(recipient)
-    return [(row, of_document[row.id]) for row in documents]
+def add_recipients(documents: list[WorkspaceDocument]) -> None:
+    """Completes documents with their recipients."""
+    by_id = {document.id: document for document in documents}
+    ids = f"{{{','.join(by_id)}}}"  # psycopg would need as long as the rest to write a list
+    for document_id, recipient in fetch(_RECIPIENTS, (ids,), _recipient) if documents else ():
+        by_id[document_id].recipients.append(recipient)
+    for document in documents:
+        document.complete()
 
 
 def _recipient(document_id: str, *values: Any) -> tuple[str, Recipient]:

@@ -6,7 +6,6 @@ which cost a tenth of nested model serializers.
 """
 
 from datetime import datetime
-from typing import NamedTuple
 
 from msgspec import Struct, field
 
@@ -37,25 +36,10 @@ class Links(Struct, gc=False):
     download: str
 
 
-class DocumentRow(NamedTuple):
-    """The fields of a document that are columns of its own row; named as these."""
-
-    id: str
-    title: str
-    status: str
-    file_name: str
-    page_count: int
-    file_size: int
-    signing_order: str
-    created_at: datetime
-    sent_at: datetime | None
-    completed_at: datetime | None
-    expires_at: datetime | None
-
-
 class WorkspaceDocument(Struct, rename="camel", gc=False):
     """One document with its recipients."""
 
+    # The first fields are columns of the document's own row, and are named as these.
     id: str
     title: str
     status: str
@@ -67,10 +51,15 @@ class WorkspaceDocument(Struct, rename="camel", gc=False):
     sent_at: datetime | None
     completed_at: datetime | None
     expires_at: datetime | None
+    progress: Progress = field(default_factory=lambda: Progress(0, 0))
+    recipients: list[Recipient] = field(default_factory=list)
+    links: Links = field(default_factory=lambda: Links("", ""))
 
-    progress: Progress
-    recipients: list[Recipient]
-    links: Links
+    def complete(self) -> None:
+        """Sets what follows from the id and the recipients."""
+        self.progress = progress(self.recipients)
+        path = f"/api/v1/documents/{self.id}"
+        self.links = Links(path, f"{path}/download")
 
 
 class DocumentAnswer(Struct, gc=False):
@@ -86,16 +75,5 @@ class DocumentPage(Struct, rename="camel", gc=False):
     next_cursor: str | None
 
 
-DOCUMENT_COLUMNS = DocumentRow._fields
+DOCUMENT_COLUMNS = WorkspaceDocument.__struct_fields__[:-3]
 RECIPIENT_COLUMNS = Recipient.__struct_fields__
-
-
-def links(id: str) -> Links:
-    """The links of a document."""
-    path = f"/api/v1/documents/{id}"
-    return Links(path, f"{path}/download")
-
-
-def document_object(row: DocumentRow, recipients: list[Recipient]) -> WorkspaceDocument:
-    """A document, from its row and its recipients."""
-    return WorkspaceDocument(*row, progress(recipients), recipients, links(row.id))

@@ -1,7 +1,5 @@
 """GET /documents and GET /documents/{id}."""
 
-from typing import Any
-
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -9,7 +7,7 @@ from config.api.responses import cacheable_response
 from config.api.viewsets import ApiViewSet
 from documents.api.pagination import KeysetPagination
 from documents.api.queries import WorkspaceDocuments
-from documents.api.serializers import DocumentAnswer, document_object
+from documents.api.serializers import DocumentAnswer
 
 
 class DocumentViewSet(ApiViewSet):
@@ -21,9 +19,8 @@ class DocumentViewSet(ApiViewSet):
         return WorkspaceDocuments(self.key.workspace_id)
 
     def list(self, request: Request) -> Response:
-        page: Any = self.paginate_queryset(self.get_queryset())  # type: ignore[arg-type]
-        return self.get_paginated_response([document_object(*each) for each in page])
+        page = self.paginate_queryset(self.get_queryset())  # type: ignore[arg-type]
+        return self.get_paginated_response(page)
 
     def retrieve(self, request: Request, id: str) -> Response:
-        document = document_object(*self.get_queryset().one(id))
-        return cacheable_response(request, DocumentAnswer(document))
+        return cacheable_response(request, DocumentAnswer(self.get_queryset().one(id)))

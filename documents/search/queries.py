@@ -13,7 +13,7 @@ from uuid import UUID
 from config.api.errors import InvalidParameter
 from config.runtime.database import fetch, fetch_planned
 from documents.api.queries import DOCUMENT_COLUMNS_SQL, Position
-from documents.api.serializers import DocumentRow
+from documents.api.serializers import WorkspaceDocument
 from documents.search.conditions import (
     LAST,
     OWN,
@@ -60,7 +60,7 @@ class Page(NamedTuple):
         searched_to: how far was looked, if that is why the page is not full.
     """
 
-    documents: list[DocumentRow]
+    documents: list[WorkspaceDocument]
     next: Position | None
     searched_to: datetime | None
 
@@ -76,11 +76,11 @@ class _Looked(NamedTuple):
     time: datetime
     id: UUID
     number: int
-    document: DocumentRow | None
+    document: WorkspaceDocument | None
 
 
 def _looked(time: datetime, id: UUID, number: int, matches: bool, *document: Any) -> _Looked:
-    return _Looked(time, id, number, DocumentRow(*document) if matches else None)
+    return _Looked(time, id, number, WorkspaceDocument(*document) if matches else None)
 
 
 def search(
