@@ -58,7 +58,7 @@ def test_dtd_search_has_each_parameter_of_the_api(examples: Examples, acme: Tena
     names = {each["name"] for each in parameters if each["in"] == "query"} - {"cursor"}
     printed = examples.run("dtd", "search", "--help")
     options = set(re.findall(r"^  --([\w-]+)", printed, re.MULTILINE))
-    common = {"key-file", "json", "csv"}
+    common = {"key-file", "insecure", "json", "csv"}
     assert {models.camel(each.replace("-", "_")) for each in options - common} == names
 
 

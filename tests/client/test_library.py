@@ -66,7 +66,7 @@ def test_client_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
         ("dtd_a\nb", "https://a.example", "set DTD_API_KEY"),
         ("dtd_a", "", "set DTD_BASE_URL"),
         ("dtd_a", "a.example", "set DTD_BASE_URL"),
-        ("dtd_a", "https://a:b", "not a URL"),
+        ("dtd_a", "https://a:b", "set DTD_BASE_URL"),
     ):
         with pytest.raises(ValueError, match=text):
             dtd.Client(key, base)

@@ -319,7 +319,7 @@ def test_pull_killed_before_each_step_with_a_file_is_completed_by_the_next_run(
     examples: Examples, acme: Tenant
 ) -> None:
     document = factories.document(acme.workspace, "COMPLETED")
-    steps = 11
+    steps = 15
     killed = subprocess.run(
         [sys.executable, "-c", KILLER, str(steps)],
         cwd=examples.folder,

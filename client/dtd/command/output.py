@@ -3,6 +3,7 @@
 import csv
 import json
 import logging
+import re
 import sys
 from argparse import Namespace
 from collections.abc import Iterable, Iterator
@@ -11,6 +12,7 @@ from itertools import chain, islice
 from typing import Any
 from unicodedata import combining, east_asian_width
 
+from dtd.errors import printable
 from dtd.models import Document
 
 Row = dict[str, str]
@@ -26,12 +28,14 @@ def show(rows: Iterable[tuple[dict[str, Any], Row]], options: Namespace) -> None
         log("Nothing found.")
     elif options.json:
         for raw, _ in chain(first, rest):
-            print(json.dumps(raw, ensure_ascii=False))
+            print(as_json(raw))
     elif options.csv:
         writer = csv.DictWriter(sys.stdout, first[0][1], lineterminator="\n")
         writer.writeheader()
         for _, row in chain(first, rest):
-            writer.writerow({k: f"'{v}" if v.startswith(FORMULA) else v for k, v in row.items()})
+            cells = {k: f"'{v}" if v.startswith(FORMULA) else v for k, v in row.items()}
+            is_seen = sys.stdout.isatty()
+            writer.writerow({k: printable(v) if is_seen else v for k, v in cells.items()})
     else:
         show_table([row for _, row in first], (row for _, row in rest))
 
@@ -48,7 +52,15 @@ def show_table(first: list[Row], rest: Iterator[Row]) -> None:
 
 def cell(text: str) -> str:
     """A text for a terminal: cut, without control characters."""
-    return "".join(c if c.isprintable() else " " for c in text)[:MAX_LENGTH]
+    return printable(text)[:MAX_LENGTH]
+
+
+def as_json(raw: object, indent: int | None = None) -> str:
+    """JSON in which control characters are escaped."""
+    text = json.dumps(raw, ensure_ascii=False, indent=indent)
+    return re.sub(
+        r"[^\n -~]", lambda c: c[0] if c[0].isprintable() else json.dumps(c[0])[1:-1], text
+    )
 
 
 def width(text: str) -> int:
@@ -95,4 +107,4 @@ class LogHandler(logging.Handler):
 
 def log(text: str, end: str = "\n") -> None:
     """Prints a line on stderr, in place of the progress bar if there is one."""
-    print("\r\x1b[K" * sys.stderr.isatty() + text, end=end, file=sys.stderr, flush=True)
+    print("\r\x1b[K" * sys.stderr.isatty() + printable(text), end=end, file=sys.stderr, flush=True)
