@@ -28,6 +28,7 @@ exit status:
   0 done   1 failed, or some of it failed   2 wrong usage   3 refused by the API
   75 another run copies to the same target   130 interrupted
 """
+SECRETS = "/run/secrets"  # where containers have them
 EXTRAS = {"boto3": "s3", "standardwebhooks": "webhooks"}  # of a missing package, if not its name
 
 
@@ -188,7 +189,7 @@ def key_from(file: str | None) -> str | None:
         return None
     if file != "-" and os.name == "posix" and Path(file).stat().st_mode & 0o077:
         # Of a secret that is mounted, nobody can change the mode.
-        is_mounted = Path(file).absolute().is_relative_to("/run/secrets")
+        is_mounted = Path(file).absolute().is_relative_to(SECRETS)
         if not is_mounted and not os.statvfs(file).f_flag & os.ST_RDONLY:
             raise ValueError(
                 f"Other users may read {file}, which has a key: chmod 600 {file}, or use "
