@@ -18,7 +18,7 @@ from urllib.parse import unquote
 from dtd import errors
 from dtd.download import Part, fitting
 from dtd.errors import APIError, ConnectionFailed, Error, printable
-from dtd.models import Document, DocumentStatus, Event, EventFilter, Me, RecipientStatus, camel
+from dtd.models import Document, DocumentStatus, Event, FeedType, Me, RecipientStatus, camel
 from dtd.version import VERSION
 
 if TYPE_CHECKING:
@@ -79,21 +79,24 @@ class Client(AbstractContextManager["Client"]):
             raise ValueError("There is no key, or not all of it is one: set DTD_API_KEY.")
         base = (base_url or os.environ.get("DTD_BASE_URL", "")).strip().rstrip("/")
         self.base_url = base.removesuffix("/api/v1")
-        url = service_url(self.base_url, insecure)
+        url = None
+        with suppress(httpx.InvalidURL):  # whose text may have a password in it
+            url = httpx.URL(self.base_url)
+        if not url or url.scheme not in ("http", "https") or not url.host or url.userinfo:
+            raise ValueError("The base URL must be the service's, https://…: set DTD_BASE_URL.")
+        is_safe = url.scheme == "https" or re.fullmatch(r"localhost|127(\.\d+){3}|::1", url.host)
+        if not is_safe and not insecure:
+            raise ValueError("Over http://, others can read the key: use https://, or --insecure.")
+        # Not by httpx, which names no variable that is wrong.
         proxy, verify = proxy or proxy_of(url), trusted(ca_file)
         try:
             self._http = httpx.Client(
-                base_url=url,
-                headers={"User-Agent": f"dtd-client/{VERSION}"},
-                timeout=timeout,
-                proxy=proxy,
-                verify=verify,
-                trust_env=False,  # `proxy_of` and `trusted` read it, and name what is wrong there
+                base_url=url, timeout=timeout, proxy=proxy, verify=verify, trust_env=False
             )
         except (httpx.InvalidURL, ValueError) as exc:
-            known = "http://HOST:PORT, https://… or socks5://…"
-            raise ValueError(f"HTTPS_PROXY, ALL_PROXY or proxy= must be {known}.") from exc
-        self._http.headers["Authorization"] = f"Bearer {self._key}"
+            raise ValueError("HTTPS_PROXY or ALL_PROXY is not the URL of a proxy.") from exc
+        own = {"Authorization": f"Bearer {self._key}", "User-Agent": f"dtd-client/{VERSION}"}
+        self._http.headers.update(own)
         del self._key
         self._patience, self._pace = patience, Pace()
 
@@ -154,9 +157,7 @@ class Client(AbstractContextManager["Client"]):
         """
         return Document.parse(self._json(path_of(id), {})["data"])
 
-    def events(
-        self, *, after: str | None = None, type: EventFilter | str | None = None
-    ) -> "Events":
+    def events(self, *, after: str | None = None, type: FeedType | str | None = None) -> "Events":
         """What happened in the last 30 days, or after a cursor, oldest first.
 
         Args:
@@ -331,21 +332,6 @@ def path_of(id: str) -> str:
     return f"/api/v1/documents/{id}"
 
 
-def service_url(base: str, insecure: bool) -> "httpx.URL":
-    """The base URL, to which the key may be sent."""
-    import httpx
-
-    url = None
-    with suppress(httpx.InvalidURL):  # whose text may have a password in it
-        url = httpx.URL(base)
-    if not url or url.scheme not in ("http", "https") or not url.host or url.userinfo:
-        raise ValueError("The base URL must be the service's, https://HOST…: set DTD_BASE_URL.")
-    is_safe = url.scheme == "https" or re.fullmatch(r"localhost|127(\.\d+){3}|::1", url.host)
-    if not is_safe and not insecure:
-        raise ValueError("Over http://, others can read the key: use https://, or --insecure.")
-    return url
-
-
 def proxy_of(url: "httpx.URL") -> str | None:
     """The proxy of the usual variables; httpx itself refuses an IPv6 address in NO_PROXY."""
     from urllib.request import getproxies, proxy_bypass
@@ -359,10 +345,10 @@ def proxy_of(url: "httpx.URL") -> str | None:
 def trusted(ca_file: StrPath | None) -> ssl.SSLContext | bool:
     """The certificates to trust; True for those of the package certifi."""
     file, folder = ca_file or os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR")
-    if not file and folder and Path(folder).is_dir():
-        return ssl.create_default_context(capath=folder)
     try:
-        return not (file or folder) or ssl.create_default_context(cafile=file or folder)
+        if file:
+            return ssl.create_default_context(cafile=file)
+        return not folder or ssl.create_default_context(capath=Path(folder).resolve(strict=True))
     except OSError as exc:
         name = "ca_file" if ca_file else "SSL_CERT_FILE" if file else "SSL_CERT_DIR"
         raise ValueError(f"{name} is {file or folder}: {exc.strerror}.") from exc

@@ -18,17 +18,15 @@ if TYPE_CHECKING:
     import httpx
 
 
+warn_once = cache(logging.getLogger("dtd").warning)
 NO_LOCKS = (errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS)  # NFS, FUSE
 
 
 def open_file(path: Path) -> IO[bytes]:
     """Opens a file, to add to it. No link is followed: in a folder that others may write to, it
     could lead to any file of this user."""
-
-    def opener(name: str, flags: int) -> int:
-        return os.open(name, flags | getattr(os, "O_NOFOLLOW", 0), 0o666)
-
-    file = open(path, "a+b", opener=opener)  # noqa: PTH123, SIM115 - a Path's has no opener
+    no_link = getattr(os, "O_NOFOLLOW", 0)  # Windows has none
+    file = open(path, "a+b", opener=lambda name, flags: os.open(name, flags | no_link, 0o666))  # noqa: PTH123, SIM115
     if os.fstat(file.fileno()).st_nlink > 1:
         file.close()
         raise OSError(errno.EMLINK, os.strerror(errno.EMLINK), str(path))
@@ -40,12 +38,6 @@ def fitting(folder: Path, name: str, ending: str) -> str:
     longest = min(os.pathconf(folder, "PC_NAME_MAX"), 255) if hasattr(os, "pathconf") else 255
     kept = name.encode(errors="ignore")[: longest - len(ending.encode())]
     return kept.decode(errors="ignore").rstrip(" .") + ending
-
-
-@cache
-def warn_once(folder: Path) -> None:
-    text = "%s is on a file system without locks: two runs at once would disturb each other."
-    logging.getLogger("dtd").warning(text, folder)
 
 
 def is_locked(file: IO[Any], path: Path) -> bool:
@@ -62,7 +54,7 @@ def is_locked(file: IO[Any], path: Path) -> bool:
     except OSError as exc:
         if exc.errno not in NO_LOCKS:
             raise
-        warn_once(path.parent)
+        warn_once("%s is on a file system without locks: run one at a time.", path.parent)
         return True
 
 

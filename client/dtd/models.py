@@ -16,7 +16,7 @@ DocumentStatus = Literal[
 SigningOrder = Literal["PARALLEL", "SEQUENTIAL"]
 RecipientRole = Literal["SIGNER", "APPROVER", "CC", "VIEWER"]
 RecipientStatus = Literal["PENDING", "SENT", "VIEWED", "SIGNED", "APPROVED", "DECLINED", "BOUNCED"]
-EventFilter = Literal[
+FeedType = Literal[
     "document.created",
     "document.sent",
     "document.viewed",
@@ -27,7 +27,7 @@ EventFilter = Literal[
     "document.cancelled",
     "document.deleted",
 ]
-EventType = Literal[EventFilter, "webhook.test"]
+EventType = Literal[FeedType, "webhook.test"]
 
 
 @dataclass_transform(frozen_default=True)

@@ -118,7 +118,7 @@ def test_dtd_takes_the_key_from_a_private_file(examples: Examples, key_file: str
     assert "Acme" in examples.run("dtd", "me", "--key-file", key_file)
     (examples.folder / key_file).chmod(0o640)
     printed = examples.run("dtd", "me", "--key-file", key_file, status=2)
-    ways = "chmod 600 key, or use --key-file - <key"
+    ways = "chmod 600 key, or --key-file - <key"
     assert printed == f"dtd: Other users may read key, which has a key: {ways}\n"
     printed = examples.run("dtd", "me", "--key-file", "none", status=1)
     assert printed == "dtd: none: No such file or directory\n"

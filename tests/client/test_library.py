@@ -84,7 +84,7 @@ def test_client_names_the_variable_of_a_proxy_that_it_cannot_use(
     monkeypatch: pytest.MonkeyPatch, proxy: str
 ) -> None:
     monkeypatch.setenv("HTTPS_PROXY", proxy)
-    with pytest.raises(ValueError, match="HTTPS_PROXY, ALL_PROXY") as refused:
+    with pytest.raises(ValueError, match="HTTPS_PROXY or ALL_PROXY") as refused:
         dtd.Client("dtd_a", "https://a.example")
     assert "sec" not in str(refused.value)
 
@@ -191,7 +191,7 @@ def test_models_have_the_fields_and_values_of_the_openapi_document() -> None:
     for name in ("DocumentStatus", "SigningOrder", "RecipientRole", "RecipientStatus"):
         assert list(get_args(getattr(models, name))) == schemas[name]["enum"]
     types = schemas["DocumentEvent"]["properties"]["type"]["description"]
-    filters = list(get_args(models.EventFilter))
+    filters = list(get_args(models.FeedType))
     assert filters == re.findall(r"`(document\.\w+)`", types)
     assert list(get_args(models.EventType)) == [*filters, "webhook.test"]
 

@@ -503,6 +503,7 @@ def test_pull_copies_to_a_bucket(
 class Store(BaseHTTPRequestHandler):
     """An object storage over HTTPS that knows no chunks with checksums, as some do not."""
 
+    protocol_version = "HTTP/1.1"
     objects: ClassVar[dict[str, bytes]] = {}
     lost = 0  # bytes at the end of each object
     digest = "{}"  # the ETag

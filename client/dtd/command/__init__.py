@@ -120,10 +120,7 @@ SEARCH: dict[str, dict[str, Any]] = {
 }
 OPTIONS = SEARCH | {
     "--key-file": {"metavar": "FILE", "help": "the key, with mode 600; - is standard input"},
-    "--insecure": {
-        "action": "store_true",
-        "help": "allow an http:// base URL: all can read the key",
-    },
+    "--insecure": {"action": "store_true", "help": "allow http://, where others can read the key"},
     "--ca-file": {"metavar": "FILE", "help": "PEM certificates to trust; default: SSL_CERT_FILE"},
     "--json": {"action": "store_true", "help": "one JSON object a line"},
     "--csv": {"action": "store_true"},
@@ -183,18 +180,14 @@ def parser() -> Parser:
     return made
 
 
-def key_from(file: str | None) -> str | None:
-    """The key in the file, which others may not read; None without a file."""
-    if not file:
-        return None
+def key_from(file: str) -> str:
+    """The key in the file, which others may not read."""
     if file != "-" and os.name == "posix" and Path(file).stat().st_mode & 0o077:
         # Of a secret that is mounted, nobody can change the mode.
         is_mounted = Path(file).absolute().is_relative_to(SECRETS)
         if not is_mounted and not os.statvfs(file).f_flag & os.ST_RDONLY:
-            raise ValueError(
-                f"Other users may read {file}, which has a key: chmod 600 {file}, or use "
-                f"--key-file - <{file}"
-            )
+            ways = f"chmod 600 {file}, or --key-file - <{file}"
+            raise ValueError(f"Other users may read {file}, which has a key: {ways}")
     content = sys.stdin.buffer.readline() if file == "-" else Path(file).read_bytes()
     is_utf16 = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))  # of PowerShell
     key = content.decode("utf-16" if is_utf16 else "utf-8-sig", "replace").strip()
@@ -218,7 +211,8 @@ def main(words: list[str] | None = None) -> None:
     status, text = 0, ""
     try:
         if "key_file" in options:
-            with Client(key_from(options.key_file), insecure=options.insecure) as client:
+            file = options.key_file
+            with Client(file and key_from(file), insecure=options.insecure) as client:
                 status = options.run(client, options)
         else:  # it needs no service
             status = options.run(options)

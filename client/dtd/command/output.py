@@ -3,7 +3,6 @@
 import csv
 import json
 import logging
-import re
 import sys
 from argparse import Namespace
 from collections.abc import Iterable, Iterator
@@ -32,10 +31,9 @@ def show(rows: Iterable[tuple[dict[str, Any], Row]], options: Namespace) -> None
     elif options.csv:
         writer = csv.DictWriter(sys.stdout, first[0][1], lineterminator="\n")
         writer.writeheader()
+        shown = printable if sys.stdout.isatty() else str
         for _, row in chain(first, rest):
-            cells = {k: f"'{v}" if v.startswith(FORMULA) else v for k, v in row.items()}
-            is_seen = sys.stdout.isatty()
-            writer.writerow({k: printable(v) if is_seen else v for k, v in cells.items()})
+            writer.writerow({k: shown("'" * v.startswith(FORMULA) + v) for k, v in row.items()})
     else:
         show_table([row for _, row in first], (row for _, row in rest))
 
@@ -58,9 +56,7 @@ def cell(text: str) -> str:
 def as_json(raw: object, indent: int | None = None) -> str:
     """JSON in which control characters are escaped."""
     text = json.dumps(raw, ensure_ascii=False, indent=indent)
-    return re.sub(
-        r"[^\n -~]", lambda c: c[0] if c[0].isprintable() else json.dumps(c[0])[1:-1], text
-    )
+    return "".join(c if c.isprintable() or c == "\n" else json.dumps(c)[1:-1] for c in text)
 
 
 def width(text: str) -> int:

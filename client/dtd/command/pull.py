@@ -14,7 +14,7 @@ import time
 from argparse import Namespace
 from base64 import b64encode
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from datetime import timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -71,10 +71,8 @@ def s3(url: str) -> Iterator[Upload]:
     from botocore.exceptions import BotoCoreError, ClientError
 
     bucket, _, prefix = url.partition("/")
-    config = Config(
-        region_name=os.environ.get("AWS_REGION"),
-        request_checksum_calculation="when_required",  # else some stores keep its framing
-    )
+    region = os.environ.get("AWS_REGION")  # by default, some stores keep a checksum's framing:
+    config = Config(region_name=region, request_checksum_calculation="when_required")
 
     def upload(path: Path) -> None:
         key = f"{prefix}/{path.name}".lstrip("/")
@@ -181,22 +179,16 @@ class Copier:
         """Copies the files of a document."""
         for kind in KINDS:
             file = f"{document.id} {kind}.pdf"
-            line = ""
             if file not in self.known:
                 with self.going_on(file):
-                    line = self.copy_file(document, kind, file)
-            if line:
-                self.append(line)  # after the file: none is lost
-                self.known.add(file)
-                self.new, self.in_a_row = self.new + 1, 0
+                    self.copy_file(document, kind, file)
 
     @contextmanager
     def going_on(self, name: str) -> Iterator[None]:
         """One bad file must not stop the others, if the file is the cause."""
         try:
-            yield
-        except errors.MISSING:
-            pass
+            with suppress(*errors.MISSING):
+                yield
         except (OSError, errors.Error) as exc:
             log(f"{name}: {getattr(exc, 'strerror', None) or exc}")
             self.failed, self.in_a_row = self.failed + 1, self.in_a_row + 1
@@ -207,8 +199,7 @@ class Copier:
             if of_all or self.in_a_row == 10:
                 raise
 
-    def copy_file(self, document: Document, kind: str, file: str) -> str:
-        """Returns its line of the state."""
+    def copy_file(self, document: Document, kind: str, file: str) -> None:
         title = re.sub(r'[<>:"/\\|?*\s]+', " ", printable(document.title)).strip(" .")
         name = f"{document.raw['completedAt'][:10]} {title or 'agreement'}"
         name = fitting(self.folder, name, f" {file}")
@@ -216,7 +207,9 @@ class Copier:
         with path.open("rb") as content:
             digest = hashlib.file_digest(content, "sha256").hexdigest()
         self.upload(path)
-        return f"{digest}  {name}"
+        self.append(f"{digest}  {name}")  # after the file: none is lost
+        self.known.add(file)
+        self.new, self.in_a_row = self.new + 1, 0
 
     def append(self, line: str) -> None:
         """Adds one line to the state, whatever the service has put into it."""

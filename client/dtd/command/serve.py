@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 
 from dtd.client import Client
 from dtd.errors import Error
-from dtd.models import EventFilter
+from dtd.models import FeedType
 from dtd.version import VERSION
 
 Object = dict[str, Any]
@@ -73,7 +73,7 @@ def mcp(client: Client, options: Namespace) -> None:
 
     @tool
     def recent_events(
-        type: EventFilter | None = None, limit: Annotated[int, limits] | None = 25
+        type: FeedType | None = None, limit: Annotated[int, limits] | None = 25
     ) -> list[Object]:
         """The last events of the past 30 days, oldest first. It reads all of them: name a type."""
         return [each.raw for each in deque(client.events(type=type), limit)]
