@@ -9,6 +9,7 @@ import os
 import time
 from contextlib import suppress
 from functools import cache
+from io import BufferedRandom
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -22,7 +23,7 @@ warn_once = cache(logging.getLogger("dtd").warning)
 NO_LOCKS = (errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS)  # NFS, FUSE
 
 
-def open_file(path: Path) -> IO[bytes]:
+def open_file(path: Path) -> BufferedRandom:
     """Opens a file, to add to it. No link is followed: in a folder that others may write to, it
     could lead to any file of this user."""
     no_link = getattr(os, "O_NOFOLLOW", 0)  # Windows has none

@@ -35,10 +35,11 @@ def calls(examples: Examples, *wanted: tuple[str, dict[str, Any]]) -> list[CallT
         async with Client(stdio_client(server)) as client:
             tools = (await client.list_tools()).tools
             assert [tool.name for tool in tools if tool.description] == TOOLS
+            assert client.server_info
             assert client.server_info.version == VERSION
-            hints = {tool.name: tool.annotations for tool in tools}
-            assert [name for name in TOOLS if not hints[name].read_only_hint] == TOOLS[-1:]
-            assert not any(each.destructive_hint for each in hints.values())
+            hints = [tool.annotations for tool in tools if tool.annotations]
+            assert [each.read_only_hint for each in hints] == [True] * 4 + [False]
+            assert not any(each.destructive_hint for each in hints)
             assert "webhook.test" not in str(tools[3].input_schema)
             return [await client.call_tool(name, words) for name, words in wanted]
 

@@ -76,20 +76,20 @@ def s3(url: str) -> Iterator[Upload]:
 
     def upload(path: Path) -> None:
         key = f"{prefix}/{path.name}".lstrip("/")
-        object, content = {"Bucket": bucket, "Key": key}, path.read_bytes()
+        body, kind = path.read_bytes(), "application/pdf"
         path.unlink()
-        digest = hashlib.md5(content, usedforsecurity=False)
-        md5 = {"ContentMD5": b64encode(digest.digest()).decode()}
+        digest = hashlib.md5(body, usedforsecurity=False)
+        md5 = b64encode(digest.digest()).decode()
         try:
-            client.put_object(**object, **md5, Body=content, ContentType="application/pdf")
-            there = client.head_object(**object)
+            client.put_object(Bucket=bucket, Key=key, Body=body, ContentMD5=md5, ContentType=kind)
+            there = client.head_object(Bucket=bucket, Key=key)
         except ClientError as exc:
             if exc.response["ResponseMetadata"]["HTTPStatusCode"] in (301, 401, 403, 404):
                 raise  # it is about the bucket
             raise errors.DamagedFile(f"s3://{url}: {exc}") from exc
         etag = there.get("ETag", "").strip('"')  # usually an MD5
         is_md5 = re.fullmatch("[0-9a-f]{32}", etag) and "SSEKMSKeyId" not in there
-        if there["ContentLength"] != len(content) or (is_md5 and etag != digest.hexdigest()):
+        if there["ContentLength"] != len(body) or (is_md5 and etag != digest.hexdigest()):
             raise errors.DamagedFile(f"s3://{bucket}/{key} is not what was sent there.")
 
     try:
