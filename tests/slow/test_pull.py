@@ -508,8 +508,15 @@ class Store(BaseHTTPRequestHandler):
     lost = 0  # bytes at the end of each object
     digest = "{}"  # the ETag
 
+    refused = "?"  # a part of the name
+
     def do_PUT(self) -> None:  # noqa: N802
         content = self.rfile.read(int(self.headers["Content-Length"]))
+        if self.refused in unquote(self.path):
+            self.send_response(400)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+            return
         self.objects[self.path] = content[: len(content) - self.lost]
         self.respond(b"")
 
@@ -561,6 +568,28 @@ def test_pull_counts_no_file_of_which_a_bucket_has_something_else(
     assert printed.count("is not what was sent there.") == 11  # it ends after ten in a row
     [state] = examples.folder.glob("*.SHA256SUMS")
     assert ".pdf" not in state.read_text()
+
+
+def test_pull_goes_on_after_an_object_that_a_bucket_refuses(
+    examples: Examples, agreements: list[Document], target: str, store: type[Store]
+) -> None:
+    store.refused = f"{agreements[0].id} signed"
+    printed = examples.run("dtd", "pull", target, status=1)
+    assert (
+        f"{agreements[0].id} signed.pdf: {target.rstrip('/')}: An error occurred (400)" in printed
+    )
+    assert "19 new files.\nNot copied: 1." in printed
+
+
+def test_pull_addresses_a_bucket_as_the_aws_configuration_says(
+    examples: Examples, agreements: list[Document], target: str
+) -> None:
+    file = examples.folder / "aws"
+    file.write_text("[default]\ns3 =\n  addressing_style = virtual\n")
+    url = "http://store.invalid:9"
+    examples.environment |= {"AWS_CONFIG_FILE": str(file), "AWS_ENDPOINT_URL": url}
+    printed = examples.run("dtd", "pull", target, status=1)
+    assert f'"http://{os.environ["S3_BUCKET"]}.store.invalid:9/' in printed
 
 
 WRONG = {
