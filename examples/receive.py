@@ -99,7 +99,8 @@ class Handler(BaseHTTPRequestHandler):
         if event.type == "document.completed":  # ignore types that you do not know
             is_new = self.events.add(event.id, UUID(event.data.id))
         self.respond(204)
-        print(f"{event.type} {event.data.id}{'' if is_new else ' (again)'}", flush=True)
+        line = f"{event.type} {event.data.id}{'' if is_new else ' (again)'}"
+        print(dtd.errors.printable(line), flush=True)
         return None
 
     def respond(self, status: int) -> None:
@@ -136,8 +137,8 @@ def work(events: Events, client: dtd.Client, folder: Path) -> None:
             print(f"saved {path}", flush=True)
         except (DocumentNotFound, DocumentNotComplete) as exc:  # deleted since, for example
             log(f"{document}: {exc}")
-        except dtd.Error as exc:
-            seconds = max(min(2**attempts, MAX_WAIT), exc.retry_after or 0)
+        except (dtd.Error, OSError) as exc:  # of the disk, too: one file must not stop the others
+            seconds = max(min(2**attempts, MAX_WAIT), getattr(exc, "retry_after", None) or 0)
             log(f"{document}: {exc} Next attempt in {seconds:.0f} s.")
             due = time.time() + seconds
         events.change("UPDATE events SET attempts = attempts + 1, due = ? WHERE id = ?", due, id)

@@ -8,7 +8,7 @@ import ssl
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, closing
+from contextlib import AbstractContextManager, closing, suppress
 from datetime import date
 from itertools import islice
 from pathlib import Path
@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import unquote
 
 from dtd import errors
-from dtd.download import Part
-from dtd.errors import APIError, ConnectionFailed, Error
-from dtd.models import Document, DocumentStatus, Event, EventType, Me, RecipientStatus, camel
+from dtd.download import Part, fitting
+from dtd.errors import APIError, ConnectionFailed, Error, printable
+from dtd.models import Document, DocumentStatus, Event, FeedType, Me, RecipientStatus, camel
 from dtd.version import VERSION
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 LONGEST_WAIT = 30.0  # seconds, between two requests, if the service names no time
 SLOW_BELOW = 30  # requests left in the minute: from there on, they are spread over its rest
+StrPath = str | os.PathLike[str]
 Time = date | str | None  # a date is a day of UTC; a date-time needs its offset
 
 log = logging.getLogger("dtd")
@@ -52,9 +53,10 @@ class Client(AbstractContextManager["Client"]):
         timeout: seconds that the service may be silent.
         proxy: the URL of a proxy; the usual variables, such as `HTTPS_PROXY`, if it is not given.
         ca_file: PEM certificates to trust; `SSL_CERT_FILE` or the usual ones if it is not given.
+        insecure: whether the key may be sent over plain HTTP to another machine.
 
     Raises:
-        ValueError: There is no key or no base URL, or it cannot be one.
+        ValueError: One of these, or of the variables, is missing or cannot be used.
     """
 
     def __init__(
@@ -65,27 +67,37 @@ class Client(AbstractContextManager["Client"]):
         patience: float = 120.0,
         timeout: float = 60.0,
         proxy: str | None = None,
-        ca_file: str | os.PathLike[str] | None = None,
+        ca_file: StrPath | None = None,
+        insecure: bool = False,
     ) -> None:
         import httpx
 
-        key = (os.environ.get("DTD_API_KEY", "") if key is None else key).strip()
+        # No local variable has the key: a traceback of what fails below may show these.
+        self._key = (os.environ.get("DTD_API_KEY", "") if key is None else key).strip()
+        del key
+        if not re.fullmatch("[!-~]+", self._key):
+            raise ValueError("There is no key, or not all of it is one: set DTD_API_KEY.")
         base = (base_url or os.environ.get("DTD_BASE_URL", "")).strip().rstrip("/")
         self.base_url = base.removesuffix("/api/v1")
-        if not re.fullmatch("[!-~]+", key):
-            raise ValueError("There is no key, or not all of it is one: set DTD_API_KEY.")
-        if not base.startswith(("http://", "https://")):
+        url = None
+        with suppress(httpx.InvalidURL):  # whose text may have a password in it
+            url = httpx.URL(self.base_url)
+        if not url or url.scheme not in ("http", "https") or not url.host or url.userinfo:
             raise ValueError("The base URL must be the service's, https://…: set DTD_BASE_URL.")
+        is_safe = url.scheme == "https" or re.fullmatch(r"localhost|127(\.\d+){3}|::1", url.host)
+        if not is_safe and not insecure:
+            raise ValueError("Over http://, others can read the key: use https://, or --insecure.")
+        # Not by httpx, which names no variable that is wrong.
+        proxy, verify = proxy or proxy_of(url), trusted(ca_file)
         try:
             self._http = httpx.Client(
-                base_url=self.base_url,
-                headers={"Authorization": f"Bearer {key}", "User-Agent": f"dtd-client/{VERSION}"},
-                timeout=timeout,
-                proxy=proxy,
-                verify=ssl.create_default_context(cafile=ca_file) if ca_file else True,
+                base_url=url, timeout=timeout, proxy=proxy, verify=verify, trust_env=False
             )
-        except httpx.InvalidURL as exc:
-            raise ValueError(f"{self.base_url} is not a URL: {exc}.") from exc
+        except (httpx.InvalidURL, ValueError) as exc:
+            raise ValueError("HTTPS_PROXY or ALL_PROXY is not the URL of a proxy.") from exc
+        own = {"Authorization": f"Bearer {self._key}", "User-Agent": f"dtd-client/{VERSION}"}
+        self._http.headers.update(own)
+        del self._key
         self._patience, self._pace = patience, Pace()
 
     def __exit__(self, *exc_info: object) -> None:
@@ -145,7 +157,7 @@ class Client(AbstractContextManager["Client"]):
         """
         return Document.parse(self._json(path_of(id), {})["data"])
 
-    def events(self, *, after: str | None = None, type: EventType | str | None = None) -> "Events":
+    def events(self, *, after: str | None = None, type: FeedType | str | None = None) -> "Events":
         """What happened in the last 30 days, or after a cursor, oldest first.
 
         Args:
@@ -156,7 +168,9 @@ class Client(AbstractContextManager["Client"]):
         """
         return Events(self._json, after, type)
 
-    def download(self, id: str, *, type: str | None = None, to: str | os.PathLike[str]) -> Path:
+    def download(
+        self, id: str, *, type: str | None = None, to: StrPath, name: str | None = None
+    ) -> Path:
         """Downloads a PDF: as a whole or not at all, whatever happens.
 
         What a broken-off download has left in `.ID-TYPE.part` is continued, also by another call.
@@ -164,7 +178,8 @@ class Client(AbstractContextManager["Client"]):
         Args:
             type: "signed", "original" or "certificate"; if it is not given, the signed file once
                 the document is complete, and the original until then.
-            to: a folder that exists, where the file gets its own name, or the path of the file.
+            to: a folder that exists, or the path of the file, which is replaced.
+            name: the file's name in the folder; without it, the service names the file.
 
         Returns:
             The file's path.
@@ -172,17 +187,19 @@ class Client(AbstractContextManager["Client"]):
         Raises:
             DocumentNotComplete: It has no signed file and no certificate yet.
             DamagedFile: The digest differs, also after another download.
+            FileExistsError: Another file has the name that the service gives this one.
             OSError: The file cannot be written.
         """
         to, path = Path(to), f"{path_of(id)}/download"
-        folder = to if to.is_dir() else to.parent
+        folder, name = (to, name) if name or to.is_dir() else (to.parent, to.name)
         folder.mkdir(parents=True, exist_ok=True)
         with closing(Part(folder / f".{id}-{type or 'default'}.part")) as part:
             while True:
                 begun = part.size > 0
                 try:
                     response = self._request(path, {"type": type}, part)
-                    return part.save(to / file_name(response) if to == folder else to)
+                    named = folder / (name or file_name(response, folder))
+                    return part.save(named, may_replace=name is not None)
                 except (errors.DamagedFile, errors.RangeNotSatisfiable, *errors.MISSING):
                     part.restart()  # what was there is of another file
                     if not begun:
@@ -315,9 +332,34 @@ def path_of(id: str) -> str:
     return f"/api/v1/documents/{id}"
 
 
-def file_name(response: "httpx.Response") -> str:
+def proxy_of(url: "httpx.URL") -> str | None:
+    """The proxy of the usual variables; httpx itself refuses an IPv6 address in NO_PROXY."""
+    from urllib.request import getproxies, proxy_bypass
+
+    if any(map(proxy_bypass, (url.host, url.netloc.decode()))):
+        return None
+    found = getproxies().get(url.scheme) or getproxies().get("all")
+    return f"http://{found}" if found and "://" not in found else found
+
+
+def trusted(ca_file: StrPath | None) -> ssl.SSLContext | bool:
+    """The certificates to trust; True for those of the package certifi."""
+    file, folder = ca_file or os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR")
+    try:
+        if file:
+            return ssl.create_default_context(cafile=file)
+        return not folder or ssl.create_default_context(capath=Path(folder).resolve(strict=True))
+    except OSError as exc:
+        name = "ca_file" if ca_file else "SSL_CERT_FILE" if file else "SSL_CERT_DIR"
+        raise ValueError(f"{name} is {file or folder}: {exc.strerror}.") from exc
+
+
+def file_name(response: "httpx.Response", folder: Path) -> str:
     """The name of a downloaded file, made safe for a path."""
     sent = response.headers.get("Content-Disposition", "")
     named = re.search(r"filename\*=UTF-8''([^;]+)", sent)
-    name = re.sub(r'[\x00-\x1f\x7f-\x9f<>:"/\\|?*]', "_", unquote(named[1])) if named else ""
-    return name.strip(" .") or "document.pdf"
+    name = re.sub(r'[<>:"/\\|?*]', "_", printable(unquote(named[1]), "_")) if named else ""
+    stem = name.removesuffix(".pdf").strip(" .").lstrip("-. ") or "document"
+    at = stem.rfind(" – ", -15)  # before "signed" or "certificate"
+    stem, ending = (stem[:at], stem[at:]) if at > 0 else (stem, "")
+    return fitting(folder, stem, f"{ending}.pdf")

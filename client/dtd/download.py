@@ -1,10 +1,15 @@
 """A file that is being downloaded."""
 
 import base64
+import errno
+import filecmp
 import hashlib
+import logging
 import os
 import time
 from contextlib import suppress
+from functools import cache
+from io import BufferedRandom
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -12,6 +17,28 @@ from dtd.errors import DamagedFile
 
 if TYPE_CHECKING:
     import httpx
+
+
+warn_once = cache(logging.getLogger("dtd").warning)
+NO_LOCKS = (errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS)  # NFS, FUSE
+
+
+def open_file(path: Path) -> BufferedRandom:
+    """Opens a file, to add to it. No link is followed: in a folder that others may write to, it
+    could lead to any file of this user."""
+    no_link = getattr(os, "O_NOFOLLOW", 0)  # Windows has none
+    file = open(path, "a+b", opener=lambda name, flags: os.open(name, flags | no_link, 0o666))  # noqa: PTH123, SIM115
+    if os.fstat(file.fileno()).st_nlink > 1:
+        file.close()
+        raise OSError(errno.EMLINK, os.strerror(errno.EMLINK), str(path))
+    return file
+
+
+def fitting(folder: Path, name: str, ending: str) -> str:
+    """The name with its ending, cut between the two to what the folder's file system allows."""
+    longest = min(os.pathconf(folder, "PC_NAME_MAX"), 255) if hasattr(os, "pathconf") else 255
+    kept = name.encode(errors="ignore")[: longest - len(ending.encode())]
+    return kept.decode(errors="ignore").rstrip(" .") + ending
 
 
 def is_locked(file: IO[Any], path: Path) -> bool:
@@ -25,6 +52,11 @@ def is_locked(file: IO[Any], path: Path) -> bool:
         return False
     except ImportError:  # Windows: nothing is locked there
         return True
+    except OSError as exc:
+        if exc.errno not in NO_LOCKS:
+            raise
+        warn_once("%s is on a file system without locks: run one at a time.", path.parent)
+        return True
 
 
 class Part:
@@ -32,7 +64,7 @@ class Part:
 
     def __init__(self, path: Path) -> None:
         self.path, self._etag = path, ""
-        while not is_locked(file := path.open("a+b"), path):
+        while not is_locked(file := open_file(path), path):
             file.close()
             time.sleep(0.1)
         self._file = file
@@ -75,9 +107,13 @@ class Part:
         if response.headers.get("Repr-Digest") != f"sha-256=:{digest}:":
             raise DamagedFile(f"{response.url}: The file is damaged: its digest differs.")
 
-    def save(self, to: Path) -> Path:
+    def save(self, to: Path, *, may_replace: bool) -> Path:
         """Gives the file its name, once all of it is on the disk."""
         os.fsync(self._file.fileno())
+        is_free = may_replace or not os.path.lexists(to)
+        if not is_free and (to.is_symlink() or not filecmp.cmp(self.path, to, shallow=False)):
+            self.restart()
+            raise FileExistsError(errno.EEXIST, "Another file has this name", str(to))
         if os.name == "nt":  # it renames no open file; elsewhere, this would end the lock
             self._file.close()
         return self.path.replace(to)

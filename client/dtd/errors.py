@@ -17,6 +17,11 @@ if TYPE_CHECKING:
     import httpx  # at run time, a client imports it: `dtd --help` does without its 0.2 s
 
 
+def printable(text: str, instead: str = " ") -> str:
+    """The text without control characters, which a terminal would obey."""
+    return "".join(c if c.isprintable() else instead for c in text)
+
+
 class Error(Exception):
     """The base of all errors of this package. Its text is one sentence.
 
@@ -66,7 +71,8 @@ class APIError(Error):
         self.may_pass, self.retry_after = self.status in (429, 503), seconds_of(headers)
         self.is_refusal = self.status < 500 and not self.may_pass
         text = self.body.get("error") or f"{response.url} responded with {self.status}."
-        super().__init__(f"{text} (Request-Id {self.request_id})" if self.request_id else text)
+        text = f"{text} (Request-Id {self.request_id})" if self.request_id else text
+        super().__init__(printable(text))
 
 
 def json_of(response: "httpx.Response") -> dict[str, Any]:

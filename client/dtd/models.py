@@ -16,7 +16,7 @@ DocumentStatus = Literal[
 SigningOrder = Literal["PARALLEL", "SEQUENTIAL"]
 RecipientRole = Literal["SIGNER", "APPROVER", "CC", "VIEWER"]
 RecipientStatus = Literal["PENDING", "SENT", "VIEWED", "SIGNED", "APPROVED", "DECLINED", "BOUNCED"]
-EventType = Literal[
+FeedType = Literal[
     "document.created",
     "document.sent",
     "document.viewed",
@@ -26,8 +26,8 @@ EventType = Literal[
     "document.expired",
     "document.cancelled",
     "document.deleted",
-    "webhook.test",
 ]
+EventType = Literal[FeedType, "webhook.test"]
 
 
 @dataclass_transform(frozen_default=True)

@@ -1,14 +1,20 @@
 """The command dtd: what it prints, where its key comes from, and its exit status."""
 
+import contextlib
 import csv
 import json
+import os
+import pty
 import re
 import signal
+import ssl
 import subprocess
 import sys
 import threading
 from http.server import BaseHTTPRequestHandler, HTTPServer
-from io import StringIO
+from io import BytesIO, StringIO, TextIOWrapper
+from pathlib import Path
+from types import SimpleNamespace
 
 import dtd
 import dtd.command
@@ -21,6 +27,7 @@ from tests.events.test_events import settled
 from tests.support import factories
 from tests.support.examples import Examples, Requests
 from tests.support.factories import Tenant, at
+from tests.support.nginx import make_certificate
 from tests.support.proxy import HOST
 from tests.support.server import ROOT, eventually
 
@@ -58,7 +65,7 @@ def test_dtd_search_has_each_parameter_of_the_api(examples: Examples, acme: Tena
     names = {each["name"] for each in parameters if each["in"] == "query"} - {"cursor"}
     printed = examples.run("dtd", "search", "--help")
     options = set(re.findall(r"^  --([\w-]+)", printed, re.MULTILINE))
-    common = {"key-file", "json", "csv"}
+    common = {"key-file", "insecure", "json", "csv"}
     assert {models.camel(each.replace("-", "_")) for each in options - common} == names
 
 
@@ -111,16 +118,43 @@ def test_dtd_takes_the_key_from_a_private_file(examples: Examples, key_file: str
     assert "Acme" in examples.run("dtd", "me", "--key-file", key_file)
     (examples.folder / key_file).chmod(0o640)
     printed = examples.run("dtd", "me", "--key-file", key_file, status=2)
-    assert printed == "dtd: Other users may read key, which has a key: chmod 600 key\n"
+    ways = "chmod 600 key, or --key-file - <key"
+    assert printed == f"dtd: Other users may read key, which has a key: {ways}\n"
     printed = examples.run("dtd", "me", "--key-file", "none", status=1)
     assert printed == "dtd: none: No such file or directory\n"
+
+
+def test_dtd_takes_a_mounted_secret_that_others_may_read(
+    examples: Examples, key_file: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (examples.folder / key_file).chmod(0o444)
+    examples.run("dtd", "me", "--key-file", key_file, status=2)
+    with monkeypatch.context() as mounted:
+        mounted.setattr("dtd.command.SECRETS", examples.folder)
+        examples.run("dtd", "me", "--key-file", str(examples.folder / key_file))
+    found = os.statvfs(examples.folder)
+    read_only = SimpleNamespace(f_flag=found.f_flag | os.ST_RDONLY)
+    monkeypatch.setattr("os.statvfs", lambda path: read_only)
+    examples.run("dtd", "me", "--key-file", key_file)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16-le", "utf-16-be"])
+def test_dtd_takes_a_key_file_in_an_encoding_of_windows(
+    examples: Examples, acme: Tenant, key_file: str, encoding: str
+) -> None:
+    mark = "" if encoding == "utf-8-sig" else "\ufeff"
+    (examples.folder / key_file).write_bytes(f"{mark}{acme.raw}\r\n".encode(encoding))
+    assert "Acme" in examples.run("dtd", "me", "--key-file", key_file)
+    (examples.folder / key_file).write_bytes(b"dtd_\xff\xfe")
+    printed = examples.run("dtd", "me", "--key-file", key_file, status=2)
+    assert printed == "dtd: --key-file key: there is no key in it, or not all of it is one.\n"
 
 
 def test_dtd_takes_the_key_from_standard_input(
     examples: Examples, acme: Tenant, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for typed, status in ((f"{acme.raw}\n", 0), ("", 2), ("\n", 2)):
-        monkeypatch.setattr("sys.stdin", StringIO(typed))
+    for typed, status in ((f"{acme.raw}\n", 0), (f"\ufeff{acme.raw}\r\n", 0), ("", 2), ("\n", 2)):
+        monkeypatch.setattr("sys.stdin", TextIOWrapper(BytesIO(typed.encode())))
         examples.run("dtd", "me", "--key-file", "-", status=status)
 
 
@@ -141,6 +175,51 @@ def test_dtd_prints_errors_as_one_sentence_with_the_request_id(
     assert "plan" in examples.run("dtd", "ls", status=3)
     examples.environment["DTD_API_KEY"] = "dtd_wrong"
     assert "A valid API key is required." in examples.run("dtd", "waiting", status=3)
+
+
+def test_dtd_prints_all_letters_whatever_the_output_can_encode(
+    examples: Examples, acme: Tenant
+) -> None:
+    title = "Договір – 契約 \x7f\x9b"
+    lease = factories.document(acme.workspace, "COMPLETED", title=title)
+    examples.environment["PYTHONIOENCODING"] = "cp1252"
+    for words in (["ls"], ["ls", "--csv"], ["ls", "--json"], ["get", str(lease.id)]):
+        command = [sys.executable, "-m", "dtd", *words]
+        done = subprocess.run(
+            command, cwd=examples.folder, env=examples.environment, capture_output=True
+        )
+        assert (done.returncode, done.stderr) == (0, b""), words
+        assert "Договір – 契約" in done.stdout.decode()
+    assert json.loads(done.stdout)["title"] == lease.title
+
+
+def test_dtd_prints_no_control_characters_to_a_terminal(examples: Examples, acme: Tenant) -> None:
+    title = "Lease\x1b]0;\x07\x7f\x9b\u202e"
+    lease = factories.document(acme.workspace, "COMPLETED", title=title, file_name=f"{title}.pdf")
+    lines = (["ls"], ["ls", "--csv"], ["ls", "--json"], ["get", str(lease.id)])
+    for words in (*lines, ["get", str(lease.id), "--to", "."]):
+        ours, theirs = pty.openpty()
+        command = [sys.executable, "-m", "dtd", *words]
+        env = examples.environment | {"PYTHONIOENCODING": "utf-8"}
+        subprocess.run(command, cwd=examples.folder, env=env, stdout=theirs, check=True)
+        os.close(theirs)
+        shown = b""
+        with contextlib.suppress(OSError):  # EIO: the other side is closed
+            while block := os.read(ours, 65536):
+                shown += block
+        os.close(ours)
+        text = re.sub("[\r\n]", "", shown.decode())
+        assert "Lease" in text
+        assert text.isprintable(), words
+
+
+def test_dtd_names_the_variable_of_a_proxy_that_needs_a_package(
+    examples: Examples, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "socksio", None)  # as if it were not installed
+    examples.environment["ALL_PROXY"] = "socks5://127.0.0.1:1"
+    printed = examples.run("dtd", "me", status=2)
+    assert printed.startswith("dtd: HTTPS_PROXY or ALL_PROXY: Using SOCKS proxy, but the 'socksio'")
 
 
 def test_dtd_says_what_is_missing_or_out_of_reach(examples: Examples) -> None:
@@ -211,7 +290,10 @@ def test_dtd_watch_prints_events_as_they_come(examples: Examples, acme: Tenant) 
     assert process.returncode == 130
 
 
-def test_dtd_listen_forwards_events_signed_like_webhooks(examples: Examples, acme: Tenant) -> None:
+@pytest.mark.parametrize("trust", ["no TLS", "SSL_CERT_FILE", "--ca-file"])
+def test_dtd_listen_forwards_events_signed_like_webhooks(
+    examples: Examples, acme: Tenant, tmp_path: Path, trust: str
+) -> None:
     received: list[dtd.models.Event] = []
     examples.environment["DTD_WEBHOOK_SECRET"] = secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 
@@ -229,13 +311,21 @@ def test_dtd_listen_forwards_events_signed_like_webhooks(examples: Examples, acm
     assert eventually(settled)
     requests = Requests(examples.server)
     with HTTPServer((HOST, 0), Handler) as server:
+        url, options = f"http://{HOST}:{server.server_port}/hook", list[str]()
+        if trust != "no TLS":
+            make_certificate(tmp_path / "tls")
+            certificate = str(tmp_path / "tls" / "certificate.pem")
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(certificate, tmp_path / "tls" / "key.pem")
+            server.socket = context.wrap_socket(server.socket, server_side=True)
+            url = url.replace("http:", "https:")
+            options = [trust, certificate] if trust == "--ca-file" else []
+            examples.environment |= {} if options else {trust: certificate}
         threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
-        process = examples.start(
-            "dtd", "listen", "--forward", f"http://{HOST}:{server.server_port}/hook"
-        )
+        process = examples.start("dtd", "listen", "--forward", url, *options)
         assert process.stdout is not None
         assert process.stderr is not None
-        assert process.stderr.readline().startswith("Forwarding events to http://")
+        assert process.stderr.readline().startswith("Forwarding events to http")
         assert eventually(lambda: "events 200" in requests())
         complete(lease)
         lines = [process.stdout.readline() for _ in range(2)]

@@ -1,9 +1,11 @@
 """Downloads with the library: resumed, checked, and saved as a whole or not at all."""
 
+import errno
 import hashlib
+import os
 import random
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import dtd
@@ -159,6 +161,73 @@ def test_download_names_the_path_on_a_full_disk(
     assert client.download(str(lease.id), type="signed", to=tmp_path).read_bytes() == CONTENT
 
 
+def test_download_cuts_a_name_that_the_folder_does_not_allow(
+    client: dtd.Client, acme: Tenant, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("os.pathconf", lambda path, name: 143)  # of encrypted home folders
+    document = factories.document(acme.workspace, "COMPLETED", file_name=f"{'約' * 99}.pdf")
+    saved = client.download(str(document.id), type="certificate", to=tmp_path)
+    assert saved.name.endswith("約 – certificate.pdf")
+    assert 140 < len(saved.name.encode()) <= 143
+
+
+def test_download_never_overwrites_another_file_by_a_name_of_the_service(
+    client: dtd.Client, lease: Document, tmp_path: Path
+) -> None:
+    mine, outside = tmp_path / "Lease №_5 – signed.pdf", tmp_path / "outside"
+    outside.write_bytes(CONTENT)
+    for make in (lambda: mine.write_text("mine"), lambda: mine.symlink_to(outside)):
+        make()
+        with pytest.raises(FileExistsError, match="Another file has this name"):
+            client.download(str(lease.id), to=tmp_path)
+        assert sorted(tmp_path.iterdir()) == [mine, outside]
+        assert mine.is_symlink() or mine.read_text() == "mine"
+        mine.unlink()
+    mine.write_text("mine")
+    assert (
+        client.download(str(lease.id), to=mine).read_bytes() == CONTENT
+    )  # that name was asked for
+
+
+@pytest.mark.parametrize("link", [os.symlink, os.link])
+def test_download_follows_no_link_in_its_folder(
+    client: dtd.Client, lease: Document, tmp_path: Path, link: Callable[[Path, Path], None]
+) -> None:
+    victim, folder = tmp_path / "victim", tmp_path / "shared"
+    victim.write_text("mine")
+    folder.mkdir()
+    link(victim, folder / f".{lease.id}-signed.part")
+    with pytest.raises(OSError, match=r"\.part") as refused:
+        client.download(str(lease.id), type="signed", to=folder)
+    assert refused.value.errno in (errno.ELOOP, errno.EMLINK)
+    (folder / f".{lease.id}-signed.part").unlink()
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (folder / "name.pdf").symlink_to(outside)
+    saved = client.download(str(lease.id), type="signed", to=folder, name="name.pdf")
+    assert (saved.is_symlink(), saved.read_bytes()) == (False, CONTENT)
+    assert (victim.read_text(), list(outside.iterdir())) == ("mine", [])
+
+
+@pytest.mark.parametrize("code", [errno.ENOLCK, errno.ENOTSUP, errno.ENOSYS])
+def test_download_works_in_a_folder_without_locks_with_one_warning(
+    client: dtd.Client,
+    lease: Document,
+    tmp_path: Path,
+    code: int,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def flock(file: object, operation: int) -> None:
+        raise OSError(code, os.strerror(code))
+
+    monkeypatch.setattr("fcntl.flock", flock)
+    for _ in range(2):
+        assert client.download(str(lease.id), to=tmp_path).read_bytes() == CONTENT
+    [warning] = [each.getMessage() for each in caplog.records if each.name == "dtd"]
+    assert warning.startswith(f"{tmp_path} is on a file system without locks")
+
+
 def test_downloads_of_one_file_at_once_do_not_disturb_each_other(
     client: dtd.Client, lease: Document, tmp_path: Path, server: Server
 ) -> None:
@@ -178,7 +247,11 @@ def test_downloads_of_one_file_at_once_do_not_disturb_each_other(
 
 HOSTILE = {
     "%2E%2E%2F%2E%2E%2Fevil%00%1B%5B31m.pdf": "_.._evil__[31m.pdf",
-    "%2Fetc%2Fpasswd": "_etc_passwd",
+    "%2Fetc%2Fpasswd": "_etc_passwd.pdf",
+    "SHA256SUMS": "SHA256SUMS.pdf",
+    "-rf.pdf": "rf.pdf",
+    "a%E2%80%AEfdp.exe.pdf": "a_fdp.exe.pdf",
+    "%C2%9B31m.pdf": "_31m.pdf",
     "..": "document.pdf",
     "%2E%2E": "document.pdf",
     "C%3A%5Cevil.pdf": "C__evil.pdf",

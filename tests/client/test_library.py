@@ -66,10 +66,50 @@ def test_client_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
         ("dtd_a\nb", "https://a.example", "set DTD_API_KEY"),
         ("dtd_a", "", "set DTD_BASE_URL"),
         ("dtd_a", "a.example", "set DTD_BASE_URL"),
-        ("dtd_a", "https://a:b", "not a URL"),
+        ("dtd_a", "https://a:b", "set DTD_BASE_URL"),
+        ("dtd_a", "https://ada:secret@a.example", "set DTD_BASE_URL"),
+        ("dtd_a", "http://a.example", "others can read the key"),
+        ("dtd_a", "http://127.0.0.1.a.example", "others can read the key"),
     ):
-        with pytest.raises(ValueError, match=text):
+        with pytest.raises(ValueError, match=text) as refused:
             dtd.Client(key, base)
+        assert "secret" not in str(refused.value)
+    dtd.Client("dtd_a", "http://a.example", insecure=True).close()
+    for near in ("http://localhost:8000", "http://127.0.0.2", "http://[::1]:8000"):
+        dtd.Client("dtd_a", near).close()
+
+
+@pytest.mark.parametrize("proxy", ["socks4://ada:secret@a", "http://ada:sec/ret@a", "http://a:b"])
+def test_client_names_the_variable_of_a_proxy_that_it_cannot_use(
+    monkeypatch: pytest.MonkeyPatch, proxy: str
+) -> None:
+    monkeypatch.setenv("HTTPS_PROXY", proxy)
+    with pytest.raises(ValueError, match="HTTPS_PROXY or ALL_PROXY") as refused:
+        dtd.Client("dtd_a", "https://a.example")
+    assert "sec" not in str(refused.value)
+
+
+@pytest.mark.parametrize("variable", ["SSL_CERT_FILE", "SSL_CERT_DIR"])
+def test_client_names_the_variable_of_certificates_that_are_missing(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, variable: str
+) -> None:
+    monkeypatch.delenv("SSL_CERT_FILE", raising=False)
+    monkeypatch.setenv(variable, str(tmp_path / "none"))
+    with pytest.raises(ValueError, match=f"{variable} is {tmp_path}/none: No such file"):
+        dtd.Client("dtd_a", "https://a.example")
+
+
+def test_client_connects_past_the_proxy_to_what_no_proxy_names(
+    base: str, acme: Tenant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HTTP_PROXY", f"http://{HOST}:{free_port()}")
+    for others in ("", "[::1],fd00::/8,a:b,"):
+        monkeypatch.setenv("NO_PROXY", f"{others}{HOST}")
+        with dtd.Client(acme.raw, base) as client:
+            assert client.me().workspace.name == "Acme"
+    monkeypatch.setenv("NO_PROXY", "other.example")
+    with pytest.raises(ConnectionFailed), dtd.Client(acme.raw, base, patience=0) as client:
+        client.me()
 
 
 def test_client_searches_with_each_parameter(client: dtd.Client, acme: Tenant) -> None:
@@ -105,6 +145,25 @@ def test_client_shows_its_key_nowhere(
     assert "dtd_never" not in "".join([*shown, caplog.text])
 
 
+def test_client_has_its_key_in_no_local_variable_of_a_traceback(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def failed(key: str | None, base: str, **options: str) -> str:
+        with pytest.raises(ValueError) as raised:  # noqa: PT011 - each has its own text
+            dtd.Client(key, base, **options)  # type: ignore[arg-type]
+        frames = raised.traceback[1:]
+        assert frames
+        return "".join(repr(each.locals) for each in frames)
+
+    monkeypatch.setenv("DTD_API_KEY", "dtd_never")
+    for key in (None, "dtd_never", "dtd_never\n again"):
+        shown = failed(key, "a")
+        shown += failed(key, "http://a.example")
+        shown += failed(key, "https://a.example", proxy="socks4://a")
+        shown += failed(key, "https://a.example", ca_file="none")
+        assert "never" not in shown
+
+
 def test_client_reads_a_document_with_all_its_fields(client: dtd.Client, acme: Tenant) -> None:
     made = factories.document(acme.workspace, "PARTIALLY_SIGNED", title="Lease № 5")
     signer = factories.recipient(made, "SIGNER", "DECLINED", decline_reason="too dear")
@@ -132,10 +191,9 @@ def test_models_have_the_fields_and_values_of_the_openapi_document() -> None:
     for name in ("DocumentStatus", "SigningOrder", "RecipientRole", "RecipientStatus"):
         assert list(get_args(getattr(models, name))) == schemas[name]["enum"]
     types = schemas["DocumentEvent"]["properties"]["type"]["description"]
-    assert list(get_args(models.EventType)) == [
-        *re.findall(r"`(document\.\w+)`", types),
-        "webhook.test",
-    ]
+    filters = list(get_args(models.FeedType))
+    assert filters == re.findall(r"`(document\.\w+)`", types)
+    assert list(get_args(models.EventType)) == [*filters, "webhook.test"]
 
 
 def test_models_keep_what_they_do_not_know() -> None:
@@ -303,6 +361,14 @@ def test_client_slows_down_before_a_429_comes(canned: Can) -> None:
     waits = [after - before for before, after in zip(asked, asked[1:], strict=False)]
     assert all(0.45 <= wait <= 1 for wait in waits[:2])
     assert waits[3] < 0.3
+
+
+def test_errors_have_no_control_characters_of_the_service(canned: Can) -> None:
+    body = json.dumps({"error": "a\x1b]0;b\x07\u202ec\x9bd\ne"})
+    client, _ = canned((404, {"Request-Id": "f"}, body))
+    with pytest.raises(APIError) as refused:
+        client.me()
+    assert str(refused.value) == "a ]0;b  c d e (Request-Id f)"
 
 
 def test_client_says_that_an_address_is_not_the_api(canned: Can) -> None:

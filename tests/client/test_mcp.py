@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from dtd.version import VERSION
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from mcp.types import CallToolResult, TextContent
@@ -34,6 +35,12 @@ def calls(examples: Examples, *wanted: tuple[str, dict[str, Any]]) -> list[CallT
         async with Client(stdio_client(server)) as client:
             tools = (await client.list_tools()).tools
             assert [tool.name for tool in tools if tool.description] == TOOLS
+            assert client.server_info
+            assert client.server_info.version == VERSION
+            hints = [tool.annotations for tool in tools if tool.annotations]
+            assert [each.read_only_hint for each in hints] == [True] * 4 + [False]
+            assert not any(each.destructive_hint for each in hints)
+            assert "webhook.test" not in str(tools[3].input_schema)
             return [await client.call_tool(name, words) for name, words in wanted]
 
     return asyncio.run(session())
@@ -68,6 +75,25 @@ def test_mcp_reads_what_the_api_has(examples: Examples, acme: Tenant) -> None:
     assert len(raw(limited)) == len(raw(one)) == 1
     assert [each["data"]["id"] for each in raw(events)] == [str(lease.id)]
     assert raw(one)[0]["data"]["id"] == str(offer.id)
+
+
+def test_mcp_says_that_nothing_matches_and_takes_null_as_the_default(
+    examples: Examples, acme: Tenant
+) -> None:
+    factories.document(acme.workspace, "SENT")
+    assert eventually(settled)
+    none, no_event, *found = calls(
+        examples,
+        ("search_documents", {"title": "none"}),
+        ("recent_events", {"type": "document.deleted"}),
+        ("search_documents", {"limit": None, "status": None}),
+        ("recent_events", {"type": None, "limit": None}),
+        ("download_document", {"id": str(factories.uid(9)), "type": None}),
+    )
+    for each in (none, no_event):
+        assert (text(each), raw(each)) == ("Nothing matches.", [])
+    assert [len(raw(each)) for each in found[:2]] == [1, 2]
+    assert "There is no such document" in text(found[2])
 
 
 def test_mcp_downloads_to_the_folder_only_and_each_download_is_recorded(

@@ -215,6 +215,24 @@ def test_receive_retries_until_the_service_is_back_and_downloads_the_others_mean
     assert wanted(lease).items() <= received(examples).items()
 
 
+def test_receive_goes_on_after_a_file_that_the_disk_refuses(
+    examples: Examples, receiver: Receiver, lease: Document, acme: Tenant
+) -> None:
+    other = factories.document(acme.workspace, "COMPLETED", file_name="Lease.pdf")
+    taken = examples.folder / "received" / str(lease.id)
+    taken.write_text("no folder")
+    assert receiver.deliver(str(lease.id)) == 204
+    assert receiver.line() == f"document.completed {lease.id}"
+    assert receiver.process.stderr is not None
+    assert "File exists" in receiver.process.stderr.readline()
+    assert receiver.deliver(str(other.id), id="evt_other") == 204
+    assert receiver.line() == f"document.completed {other.id}"
+    assert receiver.line() == f"saved received/{other.id}/Lease – signed.pdf"
+    taken.unlink()
+    assert receiver.line() == f"saved received/{lease.id}/Lease – signed.pdf"
+    receiver.kill()
+
+
 def test_receive_gives_up_on_a_document_that_was_deleted(
     examples: Examples, receiver: Receiver, lease: Document
 ) -> None:

@@ -1,6 +1,7 @@
 """dtd pull: copies every completed agreement once, whatever happens."""
 
 import contextlib
+import errno
 import fcntl
 import hashlib
 import os
@@ -8,11 +9,16 @@ import pty
 import random
 import re
 import signal
+import ssl
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any, ClassVar
+from urllib.parse import unquote
 from uuid import uuid4
 
 import pytest
@@ -27,7 +33,8 @@ from tests.support import factories
 from tests.support.client import forget_requests
 from tests.support.examples import Examples, Requests
 from tests.support.factories import Tenant, at
-from tests.support.proxy import Proxy
+from tests.support.nginx import make_certificate
+from tests.support.proxy import HOST, Proxy
 from tests.support.server import eventually
 
 TITLES = [
@@ -319,7 +326,7 @@ def test_pull_killed_before_each_step_with_a_file_is_completed_by_the_next_run(
     examples: Examples, acme: Tenant
 ) -> None:
     document = factories.document(acme.workspace, "COMPLETED")
-    steps = 11
+    steps = 15
     killed = subprocess.run(
         [sys.executable, "-c", KILLER, str(steps)],
         cwd=examples.folder,
@@ -384,6 +391,73 @@ def test_pull_refuses_a_file_that_arrives_damaged_and_copies_the_others(
         front.stop()
 
 
+def test_pull_goes_on_after_a_file_that_its_folder_refuses(
+    examples: Examples, agreements: list[Document], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("os.pathconf", lambda path, name: 143)  # of encrypted home folders
+    folder, victim = examples.folder / "here", examples.folder / "victim"
+    folder.mkdir()
+    victim.write_text("mine")
+    refused = [folder / f".{each.id}-signed.part" for each in agreements[:3]]
+    refused[0].mkdir()
+    refused[1].symlink_to(victim)
+    refused[2].hardlink_to(victim)
+    for news in (17, 0):
+        printed = examples.run("dtd", "pull", "here", status=1)
+        assert f"{news} new files.\nNot copied: 3." in printed
+        assert re.findall(r"^\S{36} signed.pdf: (Is a|Too many)", printed, re.MULTILINE)
+    assert victim.read_text() == "mine"
+    refused[0].rmdir()
+    for each in refused[1:]:
+        each.unlink()
+    assert examples.run("dtd", "pull", "here").endswith("3 new files.\n")
+    assert copies(folder) == wanted(agreements)
+    assert max(len(os.fsencode(file.name)) for file in folder.iterdir()) <= 143
+
+
+@pytest.mark.parametrize(("code", "can_write"), [(errno.ENOSPC, True), (errno.EACCES, False)])
+def test_pull_ends_at_an_error_of_the_whole_folder(
+    examples: Examples,
+    agreements: list[Document],
+    monkeypatch: pytest.MonkeyPatch,
+    code: int,
+    can_write: bool,
+) -> None:
+    def replace(self: Path, target: Path) -> Path:
+        raise OSError(code, os.strerror(code), str(target))
+
+    monkeypatch.setattr("pathlib.Path.replace", replace)
+    monkeypatch.setattr("os.access", lambda path, mode: can_write)
+    printed = examples.run("dtd", "pull", "here", status=1)
+    reason = os.strerror(code)
+    assert re.fullmatch(rf"\S+ signed.pdf: {reason}\ndtd: here/.+\.pdf: {reason}\n", printed)
+
+
+def test_pull_follows_no_link_to_its_state(examples: Examples, agreements: list[Document]) -> None:
+    victim = examples.folder / "victim"
+    victim.write_text("mine, without a newline")
+    (examples.folder / "SHA256SUMS").symlink_to(victim)
+    printed = examples.run("dtd", "pull", ".", status=1)
+    assert printed == "dtd: SHA256SUMS: Too many levels of symbolic links\n"
+    assert victim.read_text() == "mine, without a newline"
+
+
+def test_pull_adds_no_line_to_its_state_that_the_service_has_made_up(
+    examples: Examples, agreements: list[Document]
+) -> None:
+    def altered(block: bytes) -> bytes:
+        return re.sub(rb'("nextCursor":")..', rb"\1\\n", block)
+
+    front = Proxy(examples.environment["DTD_BASE_URL"], altered)
+    examples.environment["DTD_BASE_URL"] = front.url
+    try:
+        examples.run("dtd", "pull", "here")
+    finally:
+        front.stop()
+    state = (examples.folder / "here/SHA256SUMS").read_text()
+    assert re.fullmatch(r"# workspace \S+\n(\w{64}  .+\.pdf\n){20}# after \w{64}  \S+\n", state)
+
+
 def test_pull_waits_as_long_as_a_503_says(examples: Examples, agreements: list[Document]) -> None:
     requests = Requests(examples.server)
     examples.server.store.refuse()
@@ -424,6 +498,98 @@ def test_pull_copies_to_a_bucket(
         with default_storage.open(f"{prefix}/{name}") as file:
             contents[name] = file.read()
     assert in_names(contents) == wanted(agreements)
+
+
+class Store(BaseHTTPRequestHandler):
+    """An object storage over HTTPS that knows no chunks with checksums, as some do not."""
+
+    protocol_version = "HTTP/1.1"
+    objects: ClassVar[dict[str, bytes]] = {}
+    lost = 0  # bytes at the end of each object
+    digest = "{}"  # the ETag
+
+    refused = "?"  # a part of the name
+
+    def do_PUT(self) -> None:  # noqa: N802
+        content = self.rfile.read(int(self.headers["Content-Length"]))
+        if self.refused in unquote(self.path):
+            self.send_response(400)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+            return
+        self.objects[self.path] = content[: len(content) - self.lost]
+        self.respond(b"")
+
+    def do_HEAD(self) -> None:  # noqa: N802
+        self.respond(self.objects[self.path])
+
+    def respond(self, content: bytes) -> None:
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(content)))
+        self.send_header("ETag", self.digest.format(hashlib.md5(content).hexdigest()))  # noqa: S324
+        self.end_headers()
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+@pytest.fixture
+def store(tmp_path: Path, target: str, examples: Examples) -> Iterator[type[Store]]:
+    """An object storage of its own instead of the tests' S3."""
+    kind = type("OwnStore", (Store,), {"objects": {}})
+    make_certificate(tmp_path / "tls")
+    certificate = str(tmp_path / "tls" / "certificate.pem")
+    with ThreadingHTTPServer((HOST, 0), kind) as server:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(certificate, tmp_path / "tls" / "key.pem")
+        server.socket = context.wrap_socket(server.socket, server_side=True)
+        threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
+        url = f"https://{HOST}:{server.server_port}"
+        examples.environment |= {"AWS_ENDPOINT_URL": url, "AWS_CA_BUNDLE": certificate}
+        yield kind
+        server.shutdown()
+
+
+def test_pull_sends_the_file_itself_to_a_store_that_knows_no_chunks(
+    examples: Examples, agreements: list[Document], target: str, store: type[Store]
+) -> None:
+    assert "20 new files." in examples.run("dtd", "pull", target)
+    contents = {unquote(path).rpartition("/")[2]: body for path, body in store.objects.items()}
+    assert in_names(contents) == wanted(agreements)
+
+
+@pytest.mark.parametrize("wrong", [{"lost": 1}, {"digest": "0" * 32}])
+def test_pull_counts_no_file_of_which_a_bucket_has_something_else(
+    examples: Examples, agreements: list[Document], target: str, store: type[Store], wrong: Any
+) -> None:
+    for name, value in wrong.items():
+        setattr(store, name, value)
+    printed = examples.run("dtd", "pull", target, status=1)
+    assert printed.count("is not what was sent there.") == 11  # it ends after ten in a row
+    [state] = examples.folder.glob("*.SHA256SUMS")
+    assert ".pdf" not in state.read_text()
+
+
+def test_pull_goes_on_after_an_object_that_a_bucket_refuses(
+    examples: Examples, agreements: list[Document], target: str, store: type[Store]
+) -> None:
+    store.refused = f"{agreements[0].id} signed"
+    printed = examples.run("dtd", "pull", target, status=1)
+    assert (
+        f"{agreements[0].id} signed.pdf: {target.rstrip('/')}: An error occurred (400)" in printed
+    )
+    assert "19 new files.\nNot copied: 1." in printed
+
+
+def test_pull_addresses_a_bucket_as_the_aws_configuration_says(
+    examples: Examples, agreements: list[Document], target: str
+) -> None:
+    file = examples.folder / "aws"
+    file.write_text("[default]\ns3 =\n  addressing_style = virtual\n")
+    url = "http://store.invalid:9"
+    examples.environment |= {"AWS_CONFIG_FILE": str(file), "AWS_ENDPOINT_URL": url}
+    printed = examples.run("dtd", "pull", target, status=1)
+    assert f'"http://{os.environ["S3_BUCKET"]}.store.invalid:9/' in printed
 
 
 WRONG = {

@@ -1,8 +1,9 @@
 """The command dtd: reads the documents of a workspace, and keeps copies of its agreements."""
 
 import argparse
+import codecs
 import inspect
-import json
+import io
 import logging
 import os
 import re
@@ -21,12 +22,13 @@ ABOUT = """\
 environment:
   DTD_API_KEY   a key from the workspace's developer settings: dtd_…
   DTD_BASE_URL  address of the service, without /api/v1: https://…
-  HTTPS_PROXY, SSL_CERT_FILE: a proxy, and PEM certificates to trust
+  HTTPS_PROXY, NO_PROXY, SSL_CERT_FILE: a proxy, and PEM certificates to trust
 
 exit status:
   0 done   1 failed, or some of it failed   2 wrong usage   3 refused by the API
   75 another run copies to the same target   130 interrupted
 """
+SECRETS = "/run/secrets"  # where containers have them
 EXTRAS = {"boto3": "s3", "standardwebhooks": "webhooks"}  # of a missing package, if not its name
 
 
@@ -67,7 +69,7 @@ def get(client: Client, options: argparse.Namespace) -> None:
     if options.to:
         print(client.download(options.id, type=options.type, to=options.to))
     else:
-        print(json.dumps(client.document(options.id).raw, ensure_ascii=False, indent=2))
+        print(output.as_json(client.document(options.id).raw, indent=2))
 
 
 def waiting(client: Client, options: argparse.Namespace) -> None:
@@ -118,6 +120,8 @@ SEARCH: dict[str, dict[str, Any]] = {
 }
 OPTIONS = SEARCH | {
     "--key-file": {"metavar": "FILE", "help": "the key, with mode 600; - is standard input"},
+    "--insecure": {"action": "store_true", "help": "allow http://, where others can read the key"},
+    "--ca-file": {"metavar": "FILE", "help": "PEM certificates to trust; default: SSL_CERT_FILE"},
     "--json": {"action": "store_true", "help": "one JSON object a line"},
     "--csv": {"action": "store_true"},
     "--limit": {"type": int, "metavar": "N", "help": "at most N; all without it"},
@@ -134,15 +138,16 @@ OPTIONS = SEARCH | {
     "--file": {"metavar": "PDF", "action": "append", "default": []},
     "shell": {"choices": ["bash", "zsh", "fish"]},
 }
+SERVICE = ("--key-file", "--insecure")
 COMMANDS: dict[Callable[..., int | None], Iterable[str]] = {
-    me: ["--key-file", "--json", "--csv"],
-    search: [*SEARCH, "--limit", "--key-file", "--json", "--csv"],
-    get: ["id", "--to", "--type", "--key-file"],
-    waiting: ["--key-file", "--json", "--csv"],
-    pull.pull: ["target", "--state", "--key-file"],
-    follow.watch: ["--after", "--type", "--key-file", "--json"],
-    follow.listen: ["--forward", "--after", "--type", "--key-file"],
-    serve.mcp: ["--folder", "--key-file"],
+    me: [*SERVICE, "--json", "--csv"],
+    search: [*SEARCH, "--limit", *SERVICE, "--json", "--csv"],
+    get: ["id", "--to", "--type", *SERVICE],
+    waiting: [*SERVICE, "--json", "--csv"],
+    pull.pull: ["target", "--state", *SERVICE],
+    follow.watch: ["--after", "--type", *SERVICE, "--json"],
+    follow.listen: ["--forward", "--ca-file", "--after", "--type", *SERVICE],
+    serve.mcp: ["--folder", *SERVICE],
     verify: ["evidence", "--key", "--file"],
     completion: ["shell"],
 }
@@ -175,13 +180,20 @@ def parser() -> Parser:
     return made
 
 
-def key_from(file: str | None) -> str | None:
-    """The key in the file, which others may not read; None without a file."""
-    if file == "-":
-        return sys.stdin.readline()
-    if file and os.name == "posix" and Path(file).stat().st_mode & 0o077:
-        raise ValueError(f"Other users may read {file}, which has a key: chmod 600 {file}")
-    return Path(file).read_text(encoding="utf-8") if file else None
+def key_from(file: str) -> str:
+    """The key in the file, which others may not read."""
+    if file != "-" and os.name == "posix" and Path(file).stat().st_mode & 0o077:
+        # Of a secret that is mounted, nobody can change the mode.
+        is_mounted = Path(file).absolute().is_relative_to(SECRETS)
+        if not is_mounted and not os.statvfs(file).f_flag & os.ST_RDONLY:
+            ways = f"chmod 600 {file}, or --key-file - <{file}"
+            raise ValueError(f"Other users may read {file}, which has a key: {ways}")
+    content = sys.stdin.buffer.readline() if file == "-" else Path(file).read_bytes()
+    is_utf16 = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))  # of PowerShell
+    key = content.decode("utf-16" if is_utf16 else "utf-8-sig", "replace").strip()
+    if not re.fullmatch("[!-~]+", key):
+        raise ValueError(f"--key-file {file}: there is no key in it, or not all of it is one.")
+    return key
 
 
 def main(words: list[str] | None = None) -> None:
@@ -193,10 +205,14 @@ def main(words: list[str] | None = None) -> None:
         argcomplete.autocomplete(made)
     options = made.parse_args(words)
     logging.getLogger("dtd").handlers = [output.LogHandler()]
+    if isinstance(sys.stdout, io.TextIOWrapper):  # files and pipes get all letters
+        encoding = None if sys.stdout.isatty() else "utf-8"
+        sys.stdout.reconfigure(encoding=encoding, errors="backslashreplace")
     status, text = 0, ""
     try:
         if "key_file" in options:
-            with Client(key_from(options.key_file)) as client:
+            file = options.key_file
+            with Client(file and key_from(file), insecure=options.insecure) as client:
                 status = options.run(client, options)
         else:  # it needs no service
             status = options.run(options)
@@ -208,7 +224,8 @@ def main(words: list[str] | None = None) -> None:
     except ImportError as exc:
         name = (exc.name or "").partition(".")[0]
         extra = EXTRAS.get(name, name)
-        status, text = 2, f"{name} is missing: pip install 'dtd-client[{extra}]'"
+        missing = f"{name} is missing: pip install 'dtd-client[{extra}]'"
+        status, text = 2, missing if name else f"HTTPS_PROXY or ALL_PROXY: {exc}"
     except OSError as exc:
         status, text = 1, f"{exc.filename or type(exc).__name__}: {exc.strerror or exc}"
     except ValueError as exc:

@@ -9,8 +9,9 @@ from base64 import b64encode
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
-from dtd.client import Client
-from dtd.command.output import log
+from dtd.client import Client, trusted
+from dtd.command.output import as_json, log
+from dtd.errors import printable
 from dtd.models import Event
 
 POLL = 5  # seconds
@@ -32,7 +33,7 @@ def watch(client: Client, options: Namespace) -> None:
     """
     for event in events(client, options):
         line = f"{event.raw['timestamp'][:19]}  {event.type:<26}  {event.data.id}"
-        print(json.dumps(event.raw) if options.json else line, flush=True)
+        print(as_json(event.raw) if options.json else printable(line), flush=True)
 
 
 def listen(client: Client, options: Namespace) -> None:
@@ -47,6 +48,8 @@ def listen(client: Client, options: Namespace) -> None:
     if not secret:
         secret = f"whsec_{b64encode(secrets.token_bytes(24)).decode()}"
         log(f"Verify with this secret, or set DTD_WEBHOOK_SECRET to your own: {secret}")
+    # Without a proxy: it is an address on this machine.
+    http = httpx.Client(verify=trusted(options.ca_file), timeout=15, trust_env=False)
     log(f"Forwarding events to {options.forward}; stop with Ctrl-C.")
     for event in events(client, options):
         body = json.dumps(event.raw, ensure_ascii=False, separators=(",", ":"))
@@ -58,14 +61,12 @@ def listen(client: Client, options: Namespace) -> None:
                 "webhook-timestamp": str(int(now.timestamp())),
                 "webhook-signature": Webhook(secret).sign(event.id, now, body),
             }
-            try:  # without a proxy: it is an address on this machine
-                response = httpx.post(
-                    options.forward, content=body, headers=headers, timeout=15, trust_env=False
-                )
+            try:
+                response = http.post(options.forward, content=body, headers=headers)
                 result, is_received = str(response.status_code), response.is_success
             except (httpx.HTTPError, httpx.InvalidURL) as exc:
                 result, is_received = f"{type(exc).__name__}: {exc}", False
-            print(f"{event.type} {event.data.id}: {result}", flush=True)
+            print(printable(f"{event.type} {event.data.id}: {result}"), flush=True)
             if is_received:
                 break
             time.sleep(delay)

@@ -11,6 +11,7 @@ from itertools import chain, islice
 from typing import Any
 from unicodedata import combining, east_asian_width
 
+from dtd.errors import printable
 from dtd.models import Document
 
 Row = dict[str, str]
@@ -26,12 +27,13 @@ def show(rows: Iterable[tuple[dict[str, Any], Row]], options: Namespace) -> None
         log("Nothing found.")
     elif options.json:
         for raw, _ in chain(first, rest):
-            print(json.dumps(raw, ensure_ascii=False))
+            print(as_json(raw))
     elif options.csv:
         writer = csv.DictWriter(sys.stdout, first[0][1], lineterminator="\n")
         writer.writeheader()
+        shown = printable if sys.stdout.isatty() else str
         for _, row in chain(first, rest):
-            writer.writerow({k: f"'{v}" if v.startswith(FORMULA) else v for k, v in row.items()})
+            writer.writerow({k: shown("'" * v.startswith(FORMULA) + v) for k, v in row.items()})
     else:
         show_table([row for _, row in first], (row for _, row in rest))
 
@@ -48,7 +50,13 @@ def show_table(first: list[Row], rest: Iterator[Row]) -> None:
 
 def cell(text: str) -> str:
     """A text for a terminal: cut, without control characters."""
-    return "".join(c if c.isprintable() else " " for c in text)[:MAX_LENGTH]
+    return printable(text)[:MAX_LENGTH]
+
+
+def as_json(raw: object, indent: int | None = None) -> str:
+    """JSON in which control characters are escaped."""
+    text = json.dumps(raw, ensure_ascii=False, indent=indent)
+    return "".join(c if c.isprintable() or c == "\n" else json.dumps(c)[1:-1] for c in text)
 
 
 def width(text: str) -> int:
@@ -95,4 +103,4 @@ class LogHandler(logging.Handler):
 
 def log(text: str, end: str = "\n") -> None:
     """Prints a line on stderr, in place of the progress bar if there is one."""
-    print("\r\x1b[K" * sys.stderr.isatty() + text, end=end, file=sys.stderr, flush=True)
+    print("\r\x1b[K" * sys.stderr.isatty() + printable(text), end=end, file=sys.stderr, flush=True)

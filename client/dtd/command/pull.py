@@ -5,12 +5,14 @@ in it name the workspace, so that agreements of two are never mixed, and the eve
 next run goes on. Without a good one a run lists all agreements. A run locks the state.
 """
 
+import errno
 import hashlib
 import os
 import re
 import sys
 import time
 from argparse import Namespace
+from base64 import b64encode
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from datetime import timedelta
@@ -22,11 +24,13 @@ from urllib.parse import quote
 from dtd import errors
 from dtd.client import Client
 from dtd.command.output import log
-from dtd.download import is_locked
+from dtd.download import fitting, is_locked, open_file
+from dtd.errors import printable
 from dtd.models import Document
 
 KINDS = ("signed", "certificate")
 LOCKED = 75  # exit status: EX_TEMPFAIL of sysexits.h
+FULL = (errno.ENOSPC, errno.EDQUOT)
 # A line of the state, as sha256sum writes it: the digest and the name, which ends in "ID KIND.pdf".
 LINE = re.compile(rb"^[0-9a-f]{64}  .+ ([0-9a-f-]{36} (?:signed|certificate)\.pdf)$", re.MULTILINE)
 WORKSPACE = re.compile(rb"^# workspace (\S+)$", re.MULTILINE)
@@ -50,8 +54,9 @@ def pull(client: Client, options: Namespace) -> int:
         else:
             folder, upload = options.target, lambda path: None
             state = options.state or Path(folder, "SHA256SUMS")
-        state.parent.mkdir(parents=True, exist_ok=True)
-        file = stack.enter_context(state.open("a+b"))
+        for each in (Path(folder), state.parent):
+            each.mkdir(parents=True, exist_ok=True)
+        file = stack.enter_context(open_file(state))
         if is_locked(file, state):  # the lock of a run that was killed is gone
             return Copier(client, Path(folder), upload, file).run()
     log(f"Another run uses {state}, so this one copies nothing.")
@@ -60,19 +65,32 @@ def pull(client: Client, options: Namespace) -> int:
 
 @contextmanager
 def s3(url: str) -> Iterator[Upload]:
-    """A function that moves a file to a bucket, which refuses content that arrives damaged."""
+    """A function that moves a file to a bucket, and asks what has arrived there."""
     import boto3
     from botocore.config import Config
     from botocore.exceptions import BotoCoreError, ClientError
 
     bucket, _, prefix = url.partition("/")
-    config = Config(region_name=os.environ.get("AWS_REGION"), s3={"addressing_style": "path"})
+    region = os.environ.get("AWS_REGION")  # by default, some stores keep a checksum's framing:
+    config = Config(region_name=region, request_checksum_calculation="when_required")
 
     def upload(path: Path) -> None:
         key = f"{prefix}/{path.name}".lstrip("/")
-        with path.open("rb") as file:
-            client.put_object(Bucket=bucket, Key=key, Body=file, ContentType="application/pdf")
+        body, kind = path.read_bytes(), "application/pdf"
         path.unlink()
+        digest = hashlib.md5(body, usedforsecurity=False)
+        md5 = b64encode(digest.digest()).decode()
+        try:
+            client.put_object(Bucket=bucket, Key=key, Body=body, ContentMD5=md5, ContentType=kind)
+            there = client.head_object(Bucket=bucket, Key=key)
+        except ClientError as exc:
+            if exc.response["ResponseMetadata"]["HTTPStatusCode"] in (301, 401, 403, 404):
+                raise  # it is about the bucket
+            raise errors.DamagedFile(f"s3://{url}: {exc}") from exc
+        etag = there.get("ETag", "").strip('"')  # usually an MD5
+        is_md5 = re.fullmatch("[0-9a-f]{32}", etag) and "SSEKMSKeyId" not in there
+        if there["ContentLength"] != len(body) or (is_md5 and etag != digest.hexdigest()):
+            raise errors.DamagedFile(f"s3://{bucket}/{key} is not what was sent there.")
 
     try:
         client = boto3.client("s3", config=config)
@@ -119,10 +137,11 @@ class Copier:
         events = self.client.events(after=cursor, type="document.completed")
         for event in events:
             if not all(f"{event.data.id} {kind}.pdf" in self.known for kind in KINDS):
-                with suppress(*errors.MISSING):
+                document = None
+                with self.going_on(event.data.id):
                     document = self.client.document(event.data.id)
-                    if document.status == "COMPLETED":
-                        self.copy(document)
+                if document and document.status == "COMPLETED":
+                    self.copy(document)
         return events.cursor
 
     def copy_all(self) -> str | None:
@@ -160,22 +179,31 @@ class Copier:
         """Copies the files of a document."""
         for kind in KINDS:
             file = f"{document.id} {kind}.pdf"
-            try:
-                if file not in self.known:
+            if file not in self.known:
+                with self.going_on(file):
                     self.copy_file(document, kind, file)
-            except errors.MISSING:
-                continue
-            except (errors.APIError, errors.ConnectionFailed, errors.DamagedFile) as exc:
-                log(f"{file}: {exc}")  # one bad file must not stop the others
-                self.failed, self.in_a_row = self.failed + 1, self.in_a_row + 1
-                if self.in_a_row == 10 or exc.is_refusal:  # the files are not the cause
-                    raise
+
+    @contextmanager
+    def going_on(self, name: str) -> Iterator[None]:
+        """One bad file must not stop the others, if the file is the cause."""
+        try:
+            with suppress(*errors.MISSING):
+                yield
+        except (OSError, errors.Error) as exc:
+            log(f"{name}: {getattr(exc, 'strerror', None) or exc}")
+            self.failed, self.in_a_row = self.failed + 1, self.in_a_row + 1
+            if isinstance(exc, OSError):
+                of_all = exc.errno in FULL or not os.access(self.folder, os.W_OK | os.X_OK)
+            else:
+                of_all = exc.is_refusal or type(exc) is errors.Error
+            if of_all or self.in_a_row == 10:
+                raise
 
     def copy_file(self, document: Document, kind: str, file: str) -> None:
-        title = re.sub(r'[\x00-\x1f\x7f-\x9f<>:"/\\|?*\s]+', " ", document.title)
-        title = title.encode(errors="ignore")[:120].decode(errors="ignore").strip(" .")
-        name = f"{document.raw['completedAt'][:10]} {title or 'agreement'} {file}"
-        path = self.client.download(document.id, type=kind, to=self.folder / name)
+        title = re.sub(r'[<>:"/\\|?*\s]+', " ", printable(document.title)).strip(" .")
+        name = f"{document.raw['completedAt'][:10]} {title or 'agreement'}"
+        name = fitting(self.folder, name, f" {file}")
+        path = self.client.download(document.id, type=kind, to=self.folder, name=name)
         with path.open("rb") as content:
             digest = hashlib.file_digest(content, "sha256").hexdigest()
         self.upload(path)
@@ -184,9 +212,11 @@ class Copier:
         self.new, self.in_a_row = self.new + 1, 0
 
     def append(self, line: str) -> None:
-        self.state.write(f"{line}\n".encode())
+        """Adds one line to the state, whatever the service has put into it."""
+        added = f"{printable(line)}\n".encode()
+        self.state.write(added)
         self.state.flush()
-        self.text += f"{line}\n".encode()
+        self.text += added
 
 
 def digest_of(content: bytes | bytearray) -> bytes:
