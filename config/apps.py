@@ -6,7 +6,7 @@ from django.contrib.admin import apps as admin_apps
 from django.contrib.staticfiles import apps as static_files_apps
 from django.core.cache import close_caches
 from django.core.signals import request_finished, request_started
-from django.db import close_old_connections, connection
+from django.db import close_old_connections, connection, reset_queries
 
 
 class ConfigConfig(AppConfig):
@@ -22,6 +22,7 @@ class ConfigConfig(AppConfig):
         register_own()
         metrics.read_database(sessions.read_metrics)
         if not connection.settings_dict["CONN_HEALTH_CHECKS"]:  # in config.api_settings
+            request_started.disconnect(reset_queries)
             for signal in (request_started, request_finished):
                 signal.disconnect(close_old_connections)
             request_finished.disconnect(close_caches)  # ours has nothing to close

@@ -111,27 +111,26 @@ def log_request(
     path = redact_sent(escape_uri_path(request.path))  # prevents log injection
     milliseconds = round(seconds * 1000, 1)
     address = client_address(request)
-    shown = {name: "-" if value is None else value for name, value in notes.items()}
+    get = notes.get
+    fields = {
+        "method": method,
+        "route": route,
+        "path": path,
+        "status": status,
+        "milliseconds": milliseconds,
+        "bytes": length,
+        "key_prefix": None,
+        "workspace_id": None,
+        "client_address": address,
+        "user_agent": redact_sent(request.META.get("HTTP_USER_AGENT", "")) or None,
+        "reason": None,
+        **notes,
+    }
     _access.info(
         f"{method} {path} {status} {milliseconds} ms bytes={'-' if length is None else length} "
-        f"key_prefix={shown.get('key_prefix', '-')} workspace_id={shown.get('workspace_id', '-')} "
-        f"client_address={address} reason={shown.get('reason', '-')}",
-        extra={
-            "fields": {
-                "method": method,
-                "route": route,
-                "path": path,
-                "status": status,
-                "milliseconds": milliseconds,
-                "bytes": length,
-                "key_prefix": None,
-                "workspace_id": None,
-                "client_address": address,
-                "user_agent": redact_sent(request.META.get("HTTP_USER_AGENT", "")) or None,
-                "reason": None,
-                **notes,
-            }
-        },
+        f"key_prefix={get('key_prefix') or '-'} workspace_id={get('workspace_id') or '-'} "
+        f"client_address={address} reason={get('reason') or '-'}",
+        extra={"fields": fields},
     )
 
 
