@@ -17,7 +17,7 @@ from config.api import errors
 from config.api.parameters import LIMIT_DEFAULT, LIMIT_MAX, REQUESTS_PER_MINUTE, WINDOW
 from documents import models
 from documents.api.parameters import FILE_TYPES, STATUS_FILTER
-from documents.api.serializers import links
+from documents.api.serializers import Links
 from events import feed
 from events.models import KEEP_DAYS, EventType
 from events.webhooks.admin.forms import MEANINGS
@@ -181,7 +181,7 @@ CONSTANTS: dict[str, tuple[Any, Any]] = {
     "roles": (SCHEMAS["RecipientRole"]["enum"], models.RecipientRole.values),
     "recipients": (SCHEMAS["RecipientStatus"]["enum"], models.RecipientStatus.values),
     "plan's code": (SCHEMAS["PlanErrorCode"]["enum"], [errors.PlanRequired.code]),
-    "links": (EXAMPLE["links"], to_builtins(links(EXAMPLE["id"]))),
+    "links": (EXAMPLE["links"], to_builtins(Links(*EXAMPLE["links"].values()))),
 }
 
 
