@@ -6,17 +6,17 @@ from pathlib import Path
 
 import pytest
 from django.db import connection
+from pytest_django import Settings
 from redis import RedisError
 
 from apikeys.apps import check_counter
-from apikeys.throttling import KeyThrottle, RedisCounter
-from tests.slow.test_redis_servers import RedisServer
 from tests.support import seals
 from tests.support.client import Response
 from tests.support.database import locked
 from tests.support.factories import Tenant
 from tests.support.nginx import Nginx
 from tests.support.proxy import HOST, Proxy
+from tests.support.redis_server import RedisServer
 from tests.support.server import Server, eventually
 
 LONGEST = 3.0  # seconds that a response may take, whatever is silent
@@ -139,12 +139,12 @@ def test_readiness_names_a_locked_table_and_only_the_log_names_who_has_locked_it
 
 @pytest.mark.service
 def test_readiness_notices_a_redis_that_responds_but_does_not_count(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, settings: Settings
 ) -> None:
     with ExitStack() as stopping:
         redis = RedisServer(tmp_path / "redis")
         stopping.callback(redis.kill)
-        monkeypatch.setattr(KeyThrottle, "counter", RedisCounter(redis.url, 2))
+        settings.REDIS_URL = redis.url
         check_counter()
         redis.call("CONFIG", "SET", "maxmemory", "1")
         with pytest.raises(RedisError):

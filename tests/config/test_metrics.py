@@ -1,20 +1,17 @@
-"""Metrics: what is counted, under few labels, on a port of its own, for dashboard and alerts."""
+"""Metrics: what is counted, under few labels, beside `/healthz`, for dashboard and alerts."""
 
 import json
 import re
 import time
 from collections.abc import Callable
 from datetime import timedelta
-from http.client import HTTPConnection
 from typing import Any
 
 import pytest
 import yaml
-from config.runtime.breaker import Breaker
 from django.core.management import call_command
 from django.test import RequestFactory
 from django.utils import timezone
-from prometheus_client import REGISTRY
 from prometheus_client.parser import text_string_to_metric_families
 
 import config.runtime.metrics  # noqa: F401 - registers them
@@ -23,7 +20,7 @@ from config.runtime.middleware import route_of
 from tests.support import factories, seals
 from tests.support.database import backdated, locked
 from tests.support.factories import Tenant
-from tests.support.proxy import HOST
+from tests.support.nginx import Nginx
 from tests.support.server import ROOT, Server, eventually, other_connections
 from tests.support.slow_clients import download_request
 
@@ -116,25 +113,11 @@ def test_metrics_count_503_by_cause(server: Server, acme: Tenant) -> None:
 
 
 def test_metrics_count_what_is_not_counted_without_redis(server: Server, acme: Tenant) -> None:
-    before = value(server, "documents_fail_open_total", counter="rate_limit")
+    before = value(server, "documents_fail_open_total")
     server.counter.refuse()
     assert server.get("/me", acme.raw).status == 200
     server.restore()
-    assert value(server, "documents_fail_open_total", counter="rate_limit") == before + 1
-
-
-def test_metrics_have_each_breaker() -> None:
-    breaker = Breaker("test breaker", failures=1)
-    part = {"part": breaker.name}
-    try:
-        assert REGISTRY.get_sample_value("documents_breaker_open", part) == 0
-        breaker.failed()
-        breaker.failed()
-        assert REGISTRY.get_sample_value("documents_breaker_open", part) == 1
-        breaker.succeeded()
-        assert REGISTRY.get_sample_value("documents_breaker_opened_total", part) == 1
-    finally:
-        del Breaker.every[breaker.name]
+    assert value(server, "documents_fail_open_total") == before + 1
 
 
 def test_metrics_have_the_state_of_the_audit_log(as_owner: None, server: Server) -> None:
@@ -217,17 +200,15 @@ def test_metrics_without_the_database_are_the_others_in_time(server: Server, how
     text = server.metrics()
     assert time.monotonic() - started < LONGEST
     assert "documents_audit_" not in text
-    assert "documents_slots_in_use" in text
+    assert "documents_requests_total" in text
     server.restore()
     assert eventually(lambda: "documents_audit_sealed_entries" in server.metrics())
 
 
-def test_metrics_are_not_served_to_clients(server: Server) -> None:
-    assert server.request("/metrics").status == 404
-    connection = HTTPConnection(HOST, server.port)
-    connection.request("GET", "/metrics")
-    assert b"documents_" not in connection.getresponse().read()
-    connection.close()
+def test_metrics_are_not_served_to_clients(nginx: Nginx) -> None:
+    response = nginx.request("/metrics")
+    assert response.status == 404
+    assert b"documents_" not in response.body
 
 
 def dashboard_queries() -> list[str]:
