@@ -307,6 +307,39 @@ def test_run_with_a_python_that_is_too_old_is_one_clear_line(tmp_path: Path) -> 
     assert not (tmp_path / "data").exists()
 
 
+def test_manage_py_beside_a_run_uses_what_it_runs(run: Run, folder: Path) -> None:
+    assert stat.S_IMODE((folder / "env").stat().st_mode) == 0o600
+    done = manage("migrate", "--check", folder=folder)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_runserver_with_debug_serves_beside_a_run_and_reloads_what_changes(
+    run: Run, folder: Path
+) -> None:
+    port = free_port()
+    process = start(sys.executable, "manage.py", "runserver", str(port), folder=folder, DEBUG="1")
+    base, headers = f"http://{HOST}:{port}", {"Authorization": f"Bearer {run.key('Acme')}"}
+
+    def serves() -> bool:
+        with contextlib.suppress(httpx.TransportError):
+            return httpx.get(f"{base}/api/v1/me", headers=headers).status_code == 200
+        return False
+
+    try:
+        assert eventually(serves)
+        page = httpx.get(f"{base}/admin/login/")
+        [style] = re.findall(r'href="(/static/config/design\S*\.css)"', page.text)
+        assert httpx.get(f"{base}{style}").status_code == 200
+        assert process.stdout is not None
+        changed = ROOT / "config/urls.py"
+        changed.touch()
+        while f"{changed} changed, reloading." not in (line := process.stdout.readline()):
+            assert line
+        assert eventually(serves)
+    finally:
+        kill_group(process)
+
+
 def interrupt(run: Run) -> None:
     """Ctrl-C reaches the terminal's whole foreground group."""
     psutil.Process(run.process.pid).send_signal(signal.SIGINT)
@@ -333,7 +366,13 @@ def kill_all(run: Run) -> None:
             child.kill()
 
 
-@pytest.mark.parametrize("end", [interrupt, interrupt_make, kill_make, kill_server, kill_all])
+def kill_granian(run: Run) -> None:
+    run.companion("-m granian").kill()
+
+
+@pytest.mark.parametrize(
+    "end", [interrupt, interrupt_make, kill_make, kill_server, kill_granian, kill_all]
+)
 def test_run_leaves_no_process_and_intact_data_however_it_ends(
     run: Run, folder: Path, end: Callable[[Run], None]
 ) -> None:
@@ -344,6 +383,7 @@ def test_run_leaves_no_process_and_intact_data_however_it_ends(
     end(run)
     assert all_gone(folder), using(folder)
     run.process.communicate()
+    assert not (folder / "env").exists() or end in (kill_server, kill_all)
 
     run.__init__(folder)  # type: ignore[misc] # the other tests go on with the new one
     headers = {"Authorization": f"Bearer {run.key('Acme')}"}

@@ -8,11 +8,12 @@ import psutil
 import pytest
 
 from audit.models import AuditEntry
+from config.management.commands import run
 from tests.support import factories
 from tests.support.factories import Tenant
 from tests.support.processes import worker_of
-from tests.support.server import Server, running
-from tests.support.slow_clients import download_request
+from tests.support.server import Server, eventually, running
+from tests.support.slow_clients import SlowClients, download_request
 
 
 @pytest.fixture
@@ -54,3 +55,20 @@ def test_sigterm_lets_a_download_end(instance: Server, acme: Tenant) -> None:
     assert instance.wait_for_end(10) == 0
     [ended] = AuditEntry.objects.filter(action="document.download_ended")
     assert ended.bytes_sent == size
+
+
+def test_server_of_make_run_serves_others_during_32_slow_downloads(
+    transactional_db: None, acme: Tenant, tmp_path: Path
+) -> None:
+    document = factories.document(acme.workspace, content=bytes(30_000_000))
+    with (
+        running(Server(tmp_path, threads=run.THREADS)) as server,
+        SlowClients(server.port) as clients,
+    ):
+        for _ in range(32):
+            clients.read(download_request(document.id, acme.raw))
+        assert eventually(lambda: clients.statuses() == [200] * 32)
+        for path in ("/me", "/documents") * 10:
+            started = time.monotonic()
+            assert server.get(path, acme.raw).status == 200
+            assert time.monotonic() - started < 1

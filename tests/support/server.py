@@ -28,7 +28,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 PATIENCE = 60.0  # seconds to wait for what must happen
 STOP_PATIENCE = 15.0  # seconds before a server that does not stop is killed
 RECOVERY = 5.0  # seconds in which a server must use the database again that is back
-THREADS = 16  # of a server, more than tests keep waiting
+THREADS = 8  # of a server
 UNKNOWN_KEY = "dtd_" + 40 * "0"  # the database is asked for it
 # Linux: the server is stopped when the tests are killed.
 EXEC = (
@@ -98,10 +98,10 @@ def test_database_url() -> str:
     return urlsplit(os.environ["DATABASE_URL"])._replace(path=f"/{database}").geturl()
 
 
-def granian(port: int, grace: int = 10) -> list[str]:
-    """The command that serves on a port; running requests get `grace` seconds after SIGTERM."""
+def granian(port: int, threads: int = THREADS) -> list[str]:
+    """The command that serves on a port."""
     options = "--interface wsgi --http 1 --no-ws --workers 1 --respawn-failed-workers"
-    options += f" --blocking-threads {THREADS} --workers-kill-timeout {grace}"
+    options += f" --blocking-threads {threads} --workers-kill-timeout 10"
     options += f" --host {HOST} --port {port} --log-level warning"
     return [sys.executable, "-m", "granian", *options.split(), "config.wsgi:application"]
 
@@ -114,16 +114,17 @@ class Server:
         port: the port that it listens on.
 
     Args:
+        threads: how many requests run at the same time.
         environment: further variables.
     """
 
-    def __init__(self, folder: Path, **environment: str) -> None:
+    def __init__(self, folder: Path, threads: int = THREADS, **environment: str) -> None:
         self.database = Proxy(test_database_url())
         self.store = Proxy(os.environ["S3_ENDPOINT_URL"])
         self.counter = Proxy(os.environ["REDIS_URL"])
         self.port = self._own_port = free_port()
         self._log = folder / "log"
-        command = granian(self.port)
+        command = granian(self.port, threads)
         with self._log.open("wb") as log:
             self._process = subprocess.Popen(
                 [sys.executable, "-c", EXEC, *command],
