@@ -1,4 +1,4 @@
-"""Metrics: what is counted, under few labels, beside `/healthz`, for dashboard and alerts."""
+"""Metrics: what is counted, under few labels, for dashboard and alerts."""
 
 import json
 import re
@@ -10,13 +10,10 @@ from typing import Any
 import pytest
 import yaml
 from django.core.management import call_command
-from django.test import RequestFactory
 from django.utils import timezone
 from prometheus_client.parser import text_string_to_metric_families
 
-import config.runtime.metrics  # noqa: F401 - registers them
 from audit.models import Action, AuditEntry
-from config.runtime.middleware import route_of
 from tests.support import factories, seals
 from tests.support.database import backdated, locked
 from tests.support.factories import Tenant
@@ -35,18 +32,6 @@ def value(server: Server, name: str, **labels: str) -> float:
             if sample.name == name and sample.labels == labels:
                 return float(sample.value)
     return 0.0
-
-
-def test_metrics_know_the_route_of_a_request_that_is_refused_before_its_view(
-    rf: RequestFactory,
-) -> None:
-    for path, route in (
-        ("/api/v1/me", "/api/v1/me"),
-        ("/api/v1/documents/7", "/api/v1/documents/<str:id>"),
-        ("/api/v1/no/such/path", "other"),
-        ("/no/such/path", "other"),
-    ):
-        assert route_of(rf.get(path)) == route
 
 
 def test_metrics_count_requests_by_route_and_status(server: Server, acme: Tenant) -> None:
