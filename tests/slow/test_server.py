@@ -62,7 +62,7 @@ def test_server_of_make_run_serves_others_during_32_slow_downloads(
 ) -> None:
     document = factories.document(acme.workspace, content=bytes(30_000_000))
     with (
-        running(Server(tmp_path, threads=run.THREADS)) as server,
+        running(Server(tmp_path, GRANIAN_BLOCKING_THREADS=str(run.THREADS))) as server,
         SlowClients(server.port) as clients,
     ):
         for _ in range(32):
