@@ -1,6 +1,7 @@
 """Processes that run beside the server of `make run`."""
 
 import contextlib
+import os
 import signal
 import subprocess
 import sys
@@ -48,7 +49,8 @@ def running(companions: list[Companion]) -> "Iterator[list[subprocess.Popen[byte
         for process in processes:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 process.wait(STOP_SECONDS)
-            process.kill()
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)  # workers outlive a granian that was killed
 
 
 def _start(companion: Companion, stopping: threading.Event) -> "subprocess.Popen[bytes]":

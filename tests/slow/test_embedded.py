@@ -18,7 +18,9 @@ from config.dev.attach import StackError, attach
 from config.dev.postgres import Postgres
 from config.dev.s3_and_redis import Redis
 from tests.support.processes import all_gone, kill_group, manage, start, using
+from tests.support.server import ROOT
 
+WITH_SERVICES = ("-m", "config.dev")
 USER = """
 import os, sys
 from config import dev as embedded
@@ -164,7 +166,7 @@ def test_embedded_data_folder_that_cannot_be_written_is_one_clear_line(
     tmp_path: Path, place: str
 ) -> None:
     (tmp_path / "file").touch()
-    done = manage("check", folder=tmp_path / place)
+    done = manage("check", folder=tmp_path / place, program=WITH_SERVICES)
     assert done.returncode == 1
     assert done.stdout == ""
     (line,) = done.stderr.splitlines()
@@ -175,7 +177,7 @@ def test_embedded_data_folder_that_cannot_be_written_is_one_clear_line(
 def test_embedded_service_that_cannot_start_is_one_clear_line(folder: Path) -> None:
     cluster = folder / "postgres" / "cluster"
     (cluster / "data").mkdir(parents=True)  # a cluster without its files
-    done = manage("check", folder=folder)
+    done = manage("check", folder=folder, program=WITH_SERVICES)
     assert done.returncode == 1
     (line,) = done.stderr.splitlines()
     assert line.startswith("The embedded postgres did not start: ")
@@ -212,6 +214,38 @@ def test_settings_import_names_what_is_missing_and_starts_nothing(folder: Path) 
         "S3_ACCESS_KEY_ID",
         "S3_SECRET_ACCESS_KEY",
     }, done.stderr
+    assert not folder.exists()
+
+
+def test_embedded_stack_runs_as_long_as_a_command_that_needs_it(folder: Path) -> None:
+    done = manage("migrate", folder=folder, program=WITH_SERVICES)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "Applying documents.0001_squashed" in done.stdout
+    assert all_gone(folder), using(folder)
+
+
+def test_variable_that_is_not_valid_is_one_clear_line(folder: Path) -> None:
+    environment = {"PATH": os.environ["PATH"], "DATA_DIR": str(folder), "TRUSTED_PROXIES": "two"}
+    for program in (["manage.py"], WITH_SERVICES):
+        done = subprocess.run(
+            [sys.executable, *program, "check"],
+            cwd=ROOT,
+            env=environment,
+            capture_output=True,
+            text=True,
+        )
+        assert done.stderr == "TRUSTED_PROXIES must be a whole number of at least 0.\n"
+        assert done.returncode == 1
+
+
+def test_manage_py_without_a_variable_names_it_in_one_line_and_starts_nothing(
+    folder: Path,
+) -> None:
+    for command in ("check", "migrate", "verify_audit"):
+        done = manage(command, folder=folder)
+        assert done.returncode != 0
+        assert "?: (config.E001) DATABASE_URL is not set.\n" in done.stderr
+        assert "Traceback" not in done.stderr
     assert not folder.exists()
 
 

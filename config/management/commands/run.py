@@ -190,6 +190,7 @@ def own_companions(port: int) -> list[Companion]:
     command += ["--respawn-failed-workers", "--workers-kill-timeout", str(GRACE)]
     command += ["--log-level", "warning", "config.wsgi:application"]
     os.environ.pop("DATABASE_OWNER_URL", None)  # it must not be able to migrate
+    os.environ.pop("PGOPTIONS", None)  # manage.py's: no time-outs
     with_key = dict(os.environ)
     for name in ("AUDIT_SIGNING_KEY", "DATABASE_SEALER_URL"):
         os.environ.pop(name, None)  # nor to seal
