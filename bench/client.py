@@ -20,6 +20,7 @@ HEAD_END = b"\r\n\r\n"
 LENGTH = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)
 REQUEST_ID = re.compile(rb"\r\nrequest-id: *(\w+)", re.IGNORECASE)
 RETRY_AFTER = re.compile(rb"\r\nretry-after: *\d+", re.IGNORECASE)
+JSON = re.compile(rb"\r\ncontent-type: *application/json", re.IGNORECASE)
 CLOSE = re.compile(rb"\r\nconnection: *close", re.IGNORECASE)
 
 
@@ -41,6 +42,7 @@ class Outcome:
         seconds: from then to the response's last byte.
         problem: why there is no response, or what is wrong with it; "" if nothing is.
         size: bytes of the body.
+        polite: it is JSON and has a Retry-After.
     """
 
     endpoint: str
@@ -50,7 +52,7 @@ class Outcome:
     problem: str = ""
     request_id: str = ""
     size: int = 0
-    retry_after: bool = False
+    polite: bool = False
 
     @property
     def right(self) -> bool:
@@ -127,7 +129,7 @@ class Connection(asyncio.Protocol):
                 problem,
                 found[1].decode() if found else "",
                 self._size,
-                bool(RETRY_AFTER.search(self._head)),
+                bool(RETRY_AFTER.search(self._head) and JSON.search(self._head)),
             )
         )
 
@@ -189,17 +191,30 @@ class Client:
             self.send(next(requests), done)
 
     async def saturate(
-        self, requests: Iterator[Request], connections: int, done: Done, seconds: float = 0.0
+        self,
+        requests: Iterator[Request],
+        connections: int,
+        done: Done,
+        seconds: float = 0.0,
+        pause: float = 0.0,
     ) -> None:
         """Closed loop on so many connections, until the client drains.
 
         Args:
             seconds: in which the connections are opened one by one, under load. Opened all
                 together, they would all be accepted by whichever worker wakes up first.
+            pause: seconds that a connection is idle after a response that is not a 200.
         """
+        loop = asyncio.get_running_loop()
 
         def again(outcome: Outcome) -> None:
             done(outcome)
+            if pause and not outcome.right:
+                loop.call_later(pause, send)
+            else:
+                send()
+
+        def send() -> None:
             if not self._draining:
                 self.send(next(requests), again)
 

@@ -1,129 +1,121 @@
-"""All that is measured, in rounds: A B C, A B C. Before that, all variants must respond alike."""
+"""All that is measured, in rounds. Before that, all variants must respond alike."""
 
+import itertools
 import json
+import os
+import subprocess
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from os.path import commonprefix
+from statistics import median
 from urllib.parse import urlencode
 
-from bench import downloads, log
-from bench.downloads import Ratios
-from bench.loading import Scale, Workspace, workspaces
-from bench.measuring import Measurement, latencies, measure
+from bench import log
+from bench.loading import Scale, Workspace, identifier, object_key, workspaces
+from bench.measuring import Measurement, measure
 from bench.peers import REQUESTS_PER_MINUTE
-from bench.servers import DRF, OURS, STARLETTE, Server, serving
+from bench.servers import OURS, Server, Variant, serving
 from bench.stack import Stack
 from bench.traffic import ENDPOINTS, LIST25, ME, Disagreement, Target, body, endless, get, targets
-from documents.api.parameters import STATUS_FILTER
+from config.dev.service import HOST
 
-AMONG = 40  # small workspaces that are requested in turn
-PACES = (DRF, STARLETTE)  # half the rate of these, for all variants that can serve twice that
-LIST = ENDPOINTS[LIST25]
-SEARCH = "/api/v1/search?limit=25"
-# What is frequent, rare, frequent alone but not together, what nothing matches, and as much as can
-# be asked for at once.
+LIST, SEARCH = ENDPOINTS[LIST25], "/api/v1/search?limit=25"
+# Beside the first page of the list: few documents, and those that are close together.
+STATUSES = ("DECLINED", "CANCELLED")
+# Searches that cost much: what is frequent, alone and not together, and all that can be asked for.
 SEARCHES = (
-    "status=COMPLETED",
     "status=SENT&status=VIEWED",
-    "completedFrom=2026-03-01&sort=completed",
-    "completedFrom=2026-03-01",
-    "recipient=person5@party5.example",
-    "recipientStatus=SENT",
-    "recipientStatus=DECLINED&sort=completed",
-    "recipientStatus=VIEWED&status=COMPLETED",
-    "recipientStatus=BOUNCED",
-    "title=lease",
-    "title=lease+12",
     "title=lease+acme",
-    "title=lease+offer",
-    "title=1+2+3+4+5+6+7+8",
-    "title=lease&recipientStatus=SIGNED",
+    "recipientStatus=VIEWED&status=COMPLETED",
     "title=lease&recipientStatus=APPROVED&status=COMPLETED&sort=completed",
     "title=lease+1+2+3+4+5+6+7&recipientStatus=SIGNED&status=COMPLETED&status=EXPIRED"
     "&sentFrom=2023-01-01&createdFrom=2023-01-01&completedFrom=2023-01-01&expiresFrom=2023-01-01",
-    "title=nothing",
 )
+PAGE, SMALL_ME, LARGE_ME = "page 1", "/me, small workspace", "/me, large workspace"
+DOWNLOADS = 9  # in a round
 
 Cases = dict[str, list[Measurement]]  # of each variant or case, one for each round
-Costs = dict[str, Cases]  # of each endpoint; and of what must not grow: `lists` and `/me`
-# At half the rate of the first variant, of the second one, for each round: the rate, the median and
-# the 99th percentile, in seconds.
-Latencies = dict[tuple[str, str], list[tuple[float, float, float]]]
+Costs = dict[str, Cases]  # of each endpoint; and of what must not grow, GROWTH
+GROWTH = "growth"
+# Of each round: the seconds until the first byte and of the whole, here over curl's of the object.
+Downloads = list[tuple[float, float]]
 
 
-def measure_all(stack: Stack, scale: Scale) -> tuple[Costs, Latencies, Ratios]:
+def measure_all(
+    stack: Stack, scale: Scale, variants: Mapping[str, Variant]
+) -> tuple[Costs, Downloads]:
     """Measures everything.
 
     Raises:
         Disagreement: the variants do not respond alike, or not rightly under load.
     """
     costs: Costs = defaultdict(lambda: defaultdict(list))
-    rates: Latencies = defaultdict(list)
-    ratios: Ratios = defaultdict(list)
-    cases: dict[tuple[str, str], list[Target]] = {}
-    for number in range(1, scale.rounds + 1):
+    downloads: Downloads = []
+    learned: dict[tuple[str, str], list[Target]] = {}
+    for number in range(scale.rounds):
         # New processes for each round: the chances of a start are part of the spread.
-        with serving() as servers:
-            cases = cases or _learn(stack, scale, servers)
-            log(f"round {number} of {scale.rounds}")
-            for (table, case), wanted in cases.items():
-                stack.prepare()
-                server = servers.get(case, servers[OURS])
-                measured = measure(stack, server, endless(wanted), scale.seconds)
-                log(f"  {table}, {case}: {measured.rate:.0f}/s {measured.cost_ms:.2f} ms")
-                costs[table][case].append(measured)
-            fixed = costs[LIST25]
-            for pace in PACES:
-                rate = fixed[pace][-1].rate / 2
-                for name, server in servers.items():
-                    if fixed[name][-1].rate >= rate * 2:
-                        stack.prepare()
-                        requests = endless(cases[LIST25, name])
-                        found = latencies(server, requests, rate, scale.seconds / 2)
-                        rates[pace, name].append((rate, *found))
+        with serving(variants, stack.folder) as servers:
+            learned = learned or _learn(stack, scale, servers)
+            log(f"round {number + 1} of {scale.rounds}")
+            names = list(servers)
+            for name, endpoint in itertools.product(names, ENDPOINTS):  # processes become warm
+                measure(stack, servers[name], endless(learned[endpoint, name]), scale.seconds / 4)
+            for turn, endpoint in enumerate(ENDPOINTS, number):
+                first = turn % len(names)  # another one begins each time
+                for name in names[first:] + names[:first]:
+                    wanted = endless(learned[endpoint, name])
+                    costs[endpoint][name].append(
+                        measured := measure(stack, servers[name], wanted, scale.seconds)
+                    )
+                    log(f"  {endpoint}, {name}: {measured.server_ms:.2f} ms {measured.rate:.0f}/s")
+            cases = [(case, found) for (table, case), found in learned.items() if table == GROWTH]
+            for case, found in cases[number % len(cases) :] + cases[: number % len(cases)]:
+                measured = measure(stack, servers[OURS], endless(found), scale.seconds)
+                costs[GROWTH][case].append(measured)
+                log(f"  {case}: {measured.cost_ms:.2f} ms")
             stack.prepare()
-            downloads.measure(stack, scale, servers[OURS], ratios)
-    return costs, rates, ratios
+            downloads.append(_download(stack, scale, servers[OURS]))
+    return costs, downloads
 
 
 def _learn(
     stack: Stack, scale: Scale, servers: Mapping[str, Server]
 ) -> dict[tuple[str, str], list[Target]]:
-    """The targets of each case, with the bodies of their responses."""
-    large, *small = workspaces(scale)[: AMONG + 1]
-    cases: dict[tuple[str, str], list[Target]] = {}
+    """The targets of each endpoint and variant, and of each case, with their responses' bodies."""
+    large, *small = workspaces(scale)
+    found: dict[tuple[str, str], list[Target]] = {}
     for endpoint in ENDPOINTS:
         log(f"comparing responses: {endpoint}")
         stack.prepare()
         learned = _agree(servers, targets(endpoint, small))
-        cases |= {(endpoint, name): found for name, found in learned.items()}
+        found |= {(endpoint, name): each for name, each in learned.items()}
     _refuse_alike(stack, servers, small[-1])
     stack.prepare()
     client = servers[OURS].client
-
-    def known(path: str, *workspaces: Workspace) -> list[Target]:
-        return [Target("", each, path, body(client, each, path)) for each in workspaces]
-
     deep = large.documents // 2
     log(f"paging through {deep:,} documents")
     cursor = ""
     for number in range(deep // 100):
         page = body(client, large, f"/api/v1/documents?limit=100{cursor}", number)
         cursor = f"&{urlencode({'cursor': json.loads(page)['nextCursor']})}"
-    return {
-        **cases,
-        ("lists", f"page 1 of {large.documents:,} documents"): known(LIST, large),
-        ("lists", f"page 1 of {small[0].documents:,} documents"): known(LIST, *small),
-        ("lists", f"a page {deep:,} documents deep"): known(LIST + cursor, large),
-        **{("lists", f"status={s}"): known(f"{LIST}&status={s}", large) for s in STATUS_FILTER},
-        **{("searches", s): known(f"{SEARCH}&{s}", large) for s in SEARCHES},
-        ("/me", f"/me with {small[0].documents:,} documents"): known(ENDPOINTS[ME], *small),
-        ("/me", f"/me with {large.documents:,} documents"): known(ENDPOINTS[ME], large),
+
+    def known(path: str, *workspaces: Workspace) -> list[Target]:
+        return [Target("", each, path, body(client, each, path)) for each in workspaces]
+
+    cases = {
+        PAGE: known(LIST, large),
+        f"{PAGE}, small workspace": known(LIST, *small),
+        f"a page {deep:,} documents deep": known(LIST + cursor, large),
+        **{f"status={s}": known(f"{LIST}&status={s}", large) for s in STATUSES},
+        **{f"search: {s}": known(f"{SEARCH}&{s}", large) for s in SEARCHES},
+        SMALL_ME: known(ENDPOINTS[ME], *small),
+        LARGE_ME: known(ENDPOINTS[ME], large),
     }
+    return {**found, **{(GROWTH, case): each for case, each in cases.items()}}
 
 
-def comparable(body: bytes) -> str:
+def _comparable(body: bytes) -> str:
     """JSON whose fields, their order and values are to be equal; cursors may differ."""
     value = json.loads(body)
     if isinstance(value.get("nextCursor"), str):
@@ -143,10 +135,10 @@ def _agree(servers: Mapping[str, Server], targets: Sequence[Target]) -> dict[str
         expected: list[str] = []
         for name, server in servers.items():
             first = body(server.client, target.workspace, target.path)
-            pages = [comparable(first)]
+            pages = [_comparable(first)]
             if cursor := json.loads(first).get("nextCursor"):
                 following = f"{target.path}&{urlencode({'cursor': cursor})}"
-                pages.append(comparable(body(server.client, target.workspace, following)))
+                pages.append(_comparable(body(server.client, target.workspace, following)))
             expected = expected or pages
             for one, other in zip(expected, pages, strict=True):
                 if one != other:
@@ -175,3 +167,34 @@ def _refuse_alike(stack: Stack, servers: Mapping[str, Server], workspace: Worksp
             allowed, status = allowed + 1, get(server.client, "/api/v1/me", raw).status_code
         if status != 429 or allowed < REQUESTS_PER_MINUTE:
             raise Disagreement(f"{name}: {status} after {allowed} requests with one key")
+
+
+def _curl(url: str, key: str = "") -> tuple[float, float]:
+    """Seconds until the first byte, and of the whole.
+
+    Raises:
+        Disagreement: the status is not 200.
+    """
+    command = ["curl", "-sS", "-o", os.devnull, "-w"]
+    command += ["%{http_code} %{time_starttransfer} %{time_total}", url]
+    command += ["-H", f"Authorization: Bearer {key}"] if key else []
+    done = subprocess.run(command, capture_output=True, text=True)  # noqa: S603 - our own
+    status, first, whole = done.stdout.split()
+    if status != "200":
+        raise Disagreement(f"a download: {status}")
+    return float(first), float(whole)
+
+
+def _download(stack: Stack, scale: Scale, server: Server) -> tuple[float, float]:
+    """A download that the application sends itself over curl's of the same object, in turn."""
+    large = workspaces(scale)[0]
+    path = f"/api/v1/documents/{identifier('document', large.first)}/download?type=original"
+    named = {"Bucket": os.environ["S3_BUCKET"], "Key": object_key(scale, large.first)}
+    direct = stack.storage().generate_presigned_url("get_object", named)
+    found = []
+    for key in large.keys[: DOWNLOADS + 1]:
+        expected = _curl(direct)
+        here = _curl(f"http://{HOST}:{server.port}{path}", key.raw)
+        found.append([a / b for a, b in zip(here, expected, strict=True)])
+    first, whole = (median(each) for each in zip(*found[1:], strict=True))  # one is a warm-up
+    return first, whole

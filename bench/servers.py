@@ -2,10 +2,10 @@
 
 import contextlib
 import os
+import re
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,30 +19,66 @@ from config.runtime.ports import free_port
 
 ROOT = Path(__file__).resolve().parent.parent
 PATIENCE = 60.0  # seconds that anything gets to start or to stop
-WORKERS = 2  # processes, for all
-GRANIAN = f"granian --log-level error --host {HOST} --port {{port}} --workers {WORKERS}"
+CORES = sorted(os.sched_getaffinity(0))
+WORKERS = len(CORES)  # processes, for all
+
+
+def of_the_unit(pattern: str, otherwise: int) -> int:
+    """A number in the unit of the API, as operators install it."""
+    for file in sorted((ROOT / "deploy" / "systemd").glob("*.service")):
+        text = file.read_text()
+        if "config.api_settings" in text and (found := re.search(pattern, text)):
+            return int(found[1])
+    return otherwise
+
+
+THREADS = of_the_unit(r"--blocking-threads[ =](\d+)", 4)
+GRANIAN = f"granian --log-level warning --host {HOST} --port {{port}} --workers"
+WSGI = "--interface wsgi --http 1 --no-ws --respawn-failed-workers --workers-kill-timeout 30 \
+--blocking-threads {threads} config.wsgi:application"
+API = {"DJANGO_SETTINGS_MODULE": "config.api_settings", "LOG_LEVEL": "INFO", "LOG_FORMAT": "json"}
 GUNICORN = f"gunicorn --workers {WORKERS} --worker-class gthread --threads 4 --keep-alive 75 \
 --log-level error --bind {HOST}:{{port}}"
 # redis-py uses hiredis wherever it is importable; requirements.txt does not have it.
 AS_INSTALLED = {"PYTHONPATH": str(ROOT / "bench" / "peers" / "without_hiredis")}
-OURS, DRF, STARLETTE = "this service", "stock DRF", "Starlette, raw"
-# What is compared, each as its own community would run it: the command that starts it on `{port}`,
-# and variables. This service has the default number of threads (SERVER_THREADS).
+OURS, FORMER, DRF, STARLETTE = "this service", "former release", "stock DRF", "raw Starlette"
+Process = subprocess.Popen[bytes]
+
+
+@dataclass(frozen=True)
+class Variant:
+    """What is compared: the command that starts it on `{port}`, in a folder, with variables."""
+
+    command: str
+    environment: Mapping[str, str]
+    folder: Path = ROOT
+
+
+# Each as its own community would run it; only this service writes a log line for each request.
 VARIANTS = {
-    OURS: (
-        f"{GRANIAN} --interface wsgi --blocking-threads 384 config.wsgi:application",
-        {**AS_INSTALLED, "LOG_LEVEL": "INFO"},
-    ),
-    DRF: (
+    OURS: Variant(f"{GRANIAN} {WORKERS} {WSGI.format(threads=THREADS)}", {**AS_INSTALLED, **API}),
+    DRF: Variant(
         f"{GUNICORN} django.core.wsgi:get_wsgi_application()",
         {**AS_INSTALLED, "DJANGO_SETTINGS_MODULE": "bench.peers.drf.settings"},
     ),
-    STARLETTE: (
-        f"{GRANIAN} --interface asgi --blocking-threads 1 bench.peers.starlette:app",
-        {},
+    STARLETTE: Variant(
+        f"{GRANIAN} {WORKERS} --interface asgi --blocking-threads 1 bench.peers.starlette:app", {}
     ),
 }
-Process = subprocess.Popen[bytes]
+
+
+def former(folder: Path, command: str) -> Variant:
+    """Another checkout of this service.
+
+    Args:
+        command: how it starts on `{port}`; found out if it is empty. A release that had a server of
+            its own is started without it, by granian with its number of threads, since that server
+            has one worker for each port and costs nothing a request.
+    """
+    has_server = (folder / "config" / "server").is_dir()
+    command = command or f"{GRANIAN} {WORKERS} {WSGI.format(threads=384 if has_server else THREADS)}"
+    settings = {"DJANGO_SETTINGS_MODULE": "config.settings"} if has_server else {}
+    return Variant(command, {**AS_INSTALLED, **API, **settings}, folder)
 
 
 def on_port(command: str, port: int) -> list[str]:
@@ -53,49 +89,53 @@ def on_port(command: str, port: int) -> list[str]:
 
 @contextlib.contextmanager
 def started(
-    command: Sequence[str], environment: Mapping[str, str], output: int | None = None
+    command: Sequence[str], environment: Mapping[str, str], log: Path, folder: Path = ROOT
 ) -> Iterator[Process]:
-    """A process that ends with the benchmark, however that ends; a server may not respond yet.
-
-    Args:
-        output: the descriptor of its log.
-    """
-    process = subprocess.Popen(  # noqa: S603 - our own
-        command,
-        cwd=ROOT,
-        env={**os.environ, **environment},
-        stdout=output,
-        stderr=output,
-        preexec_fn=lambda: die_with_parent(signal.SIGTERM),  # noqa: PLW1509
-    )
-    family: list[psutil.Process] = []
+    """A process that ends with the benchmark, however that ends; a server may not respond yet."""
+    with log.open("ab") as output:
+        process = subprocess.Popen(  # noqa: S603 - our own
+            command,
+            cwd=folder,
+            env={**os.environ, **environment},
+            stdout=output,
+            stderr=output,
+            preexec_fn=lambda: die_with_parent(signal.SIGTERM),  # noqa: PLW1509
+        )
     try:
         yield process
     finally:
-        with contextlib.suppress(psutil.NoSuchProcess):
-            family = psutil.Process(process.pid).children(recursive=True)
+        kill_all(process, politely=True)
+
+
+def kill_all(process: Process, *, politely: bool = False) -> None:
+    """Ends a process, politely with SIGTERM and some patience, and its children with it."""
+    family: list[psutil.Process] = []
+    with contextlib.suppress(psutil.NoSuchProcess):
+        family = psutil.Process(process.pid).children(recursive=True)
+    if politely:
         process.terminate()
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(PATIENCE)
-        process.kill()
-        for each in family:  # granian can end before a worker that is still starting
-            with contextlib.suppress(psutil.NoSuchProcess):
-                each.kill()
+    process.kill()
+    for each in family:  # granian can end before a worker that is still starting
+        with contextlib.suppress(psutil.NoSuchProcess):
+            each.kill()
+    process.wait()
 
 
-def wait(port: int, process: Process) -> None:
+def wait(port: int, process: Process | None = None) -> None:
     """Returns when the API responds on the port.
 
     Raises:
         RuntimeError: it does not.
     """
     deadline = time.monotonic() + PATIENCE
-    while time.monotonic() < deadline and process.poll() is None:
+    while time.monotonic() < deadline and (process is None or process.poll() is None):
         with contextlib.suppress(httpx.TransportError):
             if httpx.get(f"http://{HOST}:{port}/api/v1/me", timeout=5).status_code == 401:
                 return
-        time.sleep(0.1)
-    raise RuntimeError(f"{process.args!r} does not serve")
+        time.sleep(0.05)
+    raise RuntimeError(f"nothing serves on port {port}")
 
 
 def pin(process: psutil.Process, cores: Iterable[int]) -> None:
@@ -116,24 +156,27 @@ class Server:
 
 
 @contextlib.contextmanager
-def serving() -> Iterator[dict[str, Server]]:
+def serving(variants: Mapping[str, Variant], folder: Path) -> Iterator[dict[str, Server]]:
     """All variants on one database, each worker kept to a core, as the units do.
 
-    The kernel would move them about.
+    Args:
+        folder: of their logs.
     """
-    cores = sorted(os.sched_getaffinity(0))
     with contextlib.ExitStack() as stopping:
         servers = {}
-        for title, (command, environment) in VARIANTS.items():
+        for title, each in variants.items():
             port = free_port()
-            log = stopping.enter_context(tempfile.TemporaryFile()).fileno()
-            process = stopping.enter_context(started(on_port(command, port), environment, log))
+            log = folder / f"{title.replace(' ', '-')}.log"
+            log.unlink(missing_ok=True)
+            process = stopping.enter_context(
+                started(on_port(each.command, port), each.environment, log, each.folder)
+            )
             client = httpx.Client(base_url=f"http://{HOST}:{port}", timeout=60)
             servers[title] = Server(title, port, process, stopping.enter_context(client))
         for server in servers.values():
             wait(server.port, server.process)
             children = psutil.Process(server.process.pid).children(recursive=True)
             busiest = sorted(children, key=lambda each: -sum(each.cpu_times()[:2]))[:WORKERS]
-            for number, worker in enumerate(busiest):
-                pin(worker, [cores[number % len(cores)]])
+            for worker, core in zip(busiest, CORES, strict=False):
+                pin(worker, [core])
         yield servers

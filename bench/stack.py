@@ -114,7 +114,6 @@ class Stack:
         for variable in [service.variable for service in SERVICES.values()]:
             os.environ.pop(variable, None)
         embedded.provide(os.environ, self.folder, tuple(SERVICES))
-        os.environ["LOG_LEVEL"] = "ERROR"
         services = [Service(owned[self.folder / name][0]) for name in SERVICES]
         self.postgres, self.s3, self.redis = services
         self.postgres.wait()
@@ -170,9 +169,8 @@ class Stack:
             return
         log(f"loading {name} …")
         started = time.monotonic()
-        for command in (["migrate"], ["collectstatic", "--no-input", "--clear"]):
-            manage = [sys.executable, "manage.py", *command, "--verbosity", "0"]
-            subprocess.run(manage, cwd=ROOT, check=True)  # noqa: S603 - our own
+        manage = [sys.executable, "manage.py", "migrate", "--verbosity", "0"]
+        subprocess.run(manage, cwd=ROOT, check=True)  # noqa: S603 - our own
         with self.connect() as connection:
             loading.load(connection, self.storage(), scale)
             # Last, so that an interrupted load is repeated.
