@@ -25,16 +25,16 @@ def main() -> None:
     scale = SCALES[options.scale]
     rounds, seconds = options.rounds or scale.rounds, options.duration or scale.seconds
     scale = replace(scale, rounds=rounds, seconds=seconds)
+    stack = Stack("bench")
+    stack.set_as_in_production()
+    stack.load(scale)
     variants, beside = VARIANTS, ""
     if options.former:
         folder = options.former.resolve()
         variants = {**VARIANTS, FORMER: former(folder, options.former_start)}
         beside = f"- Former release: {report.commit(folder) or folder.name}, on the same database\n"
-    stack = Stack("bench")
-    stack.set_as_in_production()
-    stack.load(scale)
-    costs, downloads = measure_all(stack, scale, variants)
-    rows = [*report.comparison(costs), *report.growth(costs), *report.downloaded(downloads)]
+    costs = measure_all(stack, scale, variants)
+    rows = [*report.comparison(costs), *report.growth(costs)]
     targets, failed = report.judged(rows, scale.slack)
     text = report.write(
         stack,

@@ -1,8 +1,4 @@
-"""The HTTP client of all loads: many requests in flight, each response compared with the right one.
-
-A load is open (requests at a fixed rate) or closed (each connection sends its next request as soon
-as it has a response).
-"""
+"""The HTTP client of all loads: many requests in flight, each body compared with the right one."""
 
 import asyncio
 import hashlib
@@ -10,8 +6,7 @@ import re
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import cast
+from typing import NamedTuple, cast
 
 from config.dev.service import HOST
 
@@ -24,8 +19,7 @@ JSON = re.compile(rb"\r\ncontent-type: *application/json", re.IGNORECASE)
 CLOSE = re.compile(rb"\r\nconnection: *close", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(NamedTuple):
     """A request as it is sent, and the SHA-256 of the right body in hex digits."""
 
     endpoint: str
@@ -33,8 +27,7 @@ class Request:
     sha256: str
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(NamedTuple):
     """What became of a request.
 
     Attributes:
@@ -119,19 +112,12 @@ class Connection(asyncio.Protocol):
         else:
             self._client.idle.append(self)
         self._client.in_flight -= 1
+        seconds = time.monotonic() - self._due
         found = REQUEST_ID.search(self._head)
-        done(
-            Outcome(
-                self._request.endpoint,
-                self._due,
-                time.monotonic() - self._due,
-                self._status,
-                problem,
-                found[1].decode() if found else "",
-                self._size,
-                bool(RETRY_AFTER.search(self._head) and JSON.search(self._head)),
-            )
-        )
+        name = found[1].decode() if found else ""
+        polite = bool(RETRY_AFTER.search(self._head) and JSON.search(self._head))
+        endpoint, status = self._request.endpoint, self._status
+        done(Outcome(endpoint, self._due, seconds, status, problem, name, self._size, polite))
 
 
 class Client:
@@ -195,15 +181,15 @@ class Client:
         requests: Iterator[Request],
         connections: int,
         done: Done,
-        seconds: float = 0.0,
+        seconds: float,
         pause: float = 0.0,
     ) -> None:
-        """Closed loop on so many connections, until the client drains.
+        """Closed loop: each connection sends its next request after a response, until `close`.
 
         Args:
             seconds: in which the connections are opened one by one, under load. Opened all
                 together, they would all be accepted by whichever worker wakes up first.
-            pause: seconds that a connection is idle after a response that is not a 200.
+            pause: seconds that a connection is idle after a response that is not right.
         """
         loop = asyncio.get_running_loop()
 
@@ -219,18 +205,13 @@ class Client:
                 self.send(next(requests), again)
 
         for _ in range(connections):
-            self.send(next(requests), again)
+            send()
             await asyncio.sleep(seconds / connections)
-
-    async def drain(self) -> None:
-        """Waits for the outcomes of all requests; a closed loop ends."""
-        self._draining = True
-        while self.in_flight:
-            await asyncio.sleep(0.01)
-        self._draining = False
 
     async def close(self) -> None:
         """Waits for the outcomes of all requests, and closes the connections."""
-        await self.drain()
+        self._draining = True
+        while self.in_flight:
+            await asyncio.sleep(0.01)
         for connection in self.idle:
             connection.transport.abort()

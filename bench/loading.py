@@ -5,17 +5,17 @@ import hmac
 import os
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 import psycopg
 
 from apikeys import keys
 from bench import log
-from bench.servers import ROOT
 from config.runtime.key_format import PUBLIC_LENGTH
 
-DOCUMENTS = Path(__file__).parent / "documents.sql"
+ROOT = Path(__file__).resolve().parent.parent
+DOCUMENTS = ROOT / "bench" / "documents.sql"
 RARE = 36  # documents of the large workspace with the status DECLINED: more than a page
 SMALL_FILE = 100  # bytes
 
@@ -39,7 +39,9 @@ class Scale:
 
 SCALES = {
     "full": Scale("full"),
-    "small": Scale("small", 2_000, 5, 200, keys=100, keys_each=20, seconds=0.5, rounds=1, slack=2.0),
+    "small": Scale(
+        "small", 2_000, 5, 200, keys=100, keys_each=20, seconds=0.5, rounds=1, slack=2.0
+    ),
 }
 # What is broken by `make faults`: a workspace with a large file, and its neighbour.
 FAULTS = Scale("faults", 33, 1, 32, keys=50, keys_each=50, uploaded=33, large_file=40_000_000)
@@ -67,8 +69,7 @@ def content(scale: Scale, number: int) -> bytes:
     return f"file {number * 3 + 1} ".encode().ljust(size, b".")
 
 
-@dataclass(frozen=True)
-class Key:
+class Key(NamedTuple):
     """One API key."""
 
     id: str
@@ -76,8 +77,7 @@ class Key:
     raw: str
 
 
-@dataclass(frozen=True)
-class Workspace:
+class Workspace(NamedTuple):
     """One workspace."""
 
     number: int  # 0 is the large workspace
@@ -110,15 +110,13 @@ def fingerprint(scale: Scale) -> str:
     """Changes whenever this file or the schema would make another database."""
     schema = [*ROOT.glob("*/migrations/*.py"), *ROOT.glob("*/*.sql")]
     sources = [Path(__file__), DOCUMENTS, *sorted(schema)]
-    parts = [repr(replace(scale, seconds=0, rounds=0, slack=0)).encode(), derive("fingerprint").encode()]
+    parts = [repr(replace(scale, seconds=0, rounds=0)).encode(), derive("fingerprint").encode()]
     return hashlib.sha256(b"\0".join([*parts, *(s.read_bytes() for s in sources)])).hexdigest()
 
 
 def load(connection: psycopg.Connection, storage: Any, scale: Scale) -> None:
     """Fills the tables of the database, which are empty, and object storage."""
-    loaded = workspaces(scale)
-    log(f"  {len(loaded)} workspaces …")
-    for each in loaded:
+    for each in workspaces(scale):
         connection.execute(
             "INSERT INTO workspaces_workspace (id, name, plan, suspended, created_at)"
             " VALUES (%s, %s, 'BUSINESS', false, now())",
@@ -133,7 +131,7 @@ def load(connection: psycopg.Connection, storage: Any, scale: Scale) -> None:
             ],
         )
         values = {
-            **vars(each),
+            **each._asdict(),
             "scale": scale.name,
             "gap": max(each.documents // RARE, 20),
             "small_file": SMALL_FILE,

@@ -15,7 +15,7 @@ import redis
 
 from bench import log
 from bench.measuring import Measurement
-from bench.rounds import GROWTH, LARGE_ME, PAGE, SMALL_ME, Costs, Downloads
+from bench.rounds import GROWTH, LARGE_FILE, LARGE_ME, PAGE, SMALL_ME, Costs
 from bench.servers import DRF, FORMER, OURS, ROOT, STARLETTE
 from bench.stack import Stack
 from bench.traffic import DETAIL, ENDPOINTS, LIST25, LIST100, ME
@@ -34,7 +34,6 @@ TARGETS = {
 }
 # Processor time of server and database as a multiple of the base's, at most.
 AS_A_PAGE, AS_A_SEARCH, AS_SMALL_ME = 1.2, 3.0, 1.3
-FIRST_BYTE, WHOLE = 15.0, 4.0  # seconds of a download, as multiples of curl's
 # Of each target that is not met: why not, in a sentence, by the row's first two cells.
 WHY_NOT: dict[tuple[str, str], str] = {}
 
@@ -89,7 +88,7 @@ def comparison(costs: Costs) -> list[Row]:
         for other, target in targets.items():
             pairs = list(zip(ours, costs[endpoint].get(other, ()), strict=False))
             if other == FORMER and pairs:
-                times = [a.server_ms / b.server_ms for a, b in pairs]
+                times = [a.server / b.server for a, b in pairs]
                 rows.append(Row(endpoint, f"processor time of the {other}", "≤", target, times))
             elif pairs:
                 rates = [a.rate / b.rate for a, b in pairs]
@@ -101,31 +100,22 @@ def growth(costs: Costs) -> list[Row]:
     """The targets of costs that must not grow with the number of documents."""
     cases, rows = costs[GROWTH], []
     for case, found in cases.items():
-        base = SMALL_ME if case == LARGE_ME else PAGE
-        target = AS_A_SEARCH if case.startswith("search") else AS_A_PAGE
-        if base == SMALL_ME:
-            target = AS_SMALL_ME
-        if case not in (PAGE, SMALL_ME):
-            times = [a.cost_ms / b.cost_ms for a, b in zip(found, cases[base], strict=True)]
+        base, target = (SMALL_ME, AS_SMALL_ME) if case == LARGE_ME else (PAGE, AS_A_PAGE)
+        if case.startswith("search"):
+            target = AS_A_SEARCH
+        pairs = zip(found, cases[base], strict=True)
+        times = [(a.server + a.database) / (b.server + b.database) for a, b in pairs]
+        if case not in (PAGE, SMALL_ME, LARGE_FILE):
             rows.append(Row(f"`{case}`", base, "≤", target, times))
     return rows
-
-
-def downloaded(found: Downloads) -> list[Row]:
-    first, whole = map(list, zip(*found, strict=True))
-    return [
-        Row("a download's first byte", "seconds of curl", "≤", FIRST_BYTE, first),
-        Row("a whole download", "seconds of curl", "≤", WHOLE, whole),
-    ]
 
 
 def measured(costs: Costs) -> list[str]:
     """All measurements: of each endpoint with each variant, and of each case."""
 
     def cells(rounds: Sequence[Measurement]) -> list[str]:
-        parts = ([getattr(m, name) for m in rounds] for name in ("server_ms", "database_ms"))
-        redis, rate = [m.redis_ms for m in rounds], [m.rate for m in rounds]
-        return [*map(spread, parts), spread(redis), spread(rate, 0)]
+        *parts, rates = zip(*rounds, strict=True)
+        return [*map(spread, parts), spread(rates, 0)]
 
     rows = [
         [endpoint, variant, *cells(rounds)]

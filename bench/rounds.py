@@ -2,23 +2,29 @@
 
 import itertools
 import json
-import os
-import subprocess
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping
 from os.path import commonprefix
-from statistics import median
 from urllib.parse import urlencode
 
 from bench import log
-from bench.loading import Scale, Workspace, identifier, object_key, workspaces
+from bench.loading import Scale, Workspace, identifier, workspaces
 from bench.measuring import Measurement, measure
 from bench.peers import REQUESTS_PER_MINUTE
 from bench.servers import OURS, Server, Variant, serving
 from bench.stack import Stack
-from bench.traffic import ENDPOINTS, LIST25, ME, Disagreement, Target, body, endless, get, targets
-from config.dev.service import HOST
+from bench.traffic import (
+    DOWNLOAD,
+    ENDPOINTS,
+    LIST25,
+    ME,
+    Disagreement,
+    Target,
+    body,
+    endless,
+    get,
+    target,
+)
 
 LIST, SEARCH = ENDPOINTS[LIST25], "/api/v1/search?limit=25"
 # Beside the first page of the list: few documents, and those that are close together.
@@ -33,25 +39,20 @@ SEARCHES = (
     "&sentFrom=2023-01-01&createdFrom=2023-01-01&completedFrom=2023-01-01&expiresFrom=2023-01-01",
 )
 PAGE, SMALL_ME, LARGE_ME = "page 1", "/me, small workspace", "/me, large workspace"
-DOWNLOADS = 9  # in a round
+LARGE_FILE = "a download of 1 MB"
 
 Cases = dict[str, list[Measurement]]  # of each variant or case, one for each round
 Costs = dict[str, Cases]  # of each endpoint; and of what must not grow, GROWTH
 GROWTH = "growth"
-# Of each round: the seconds until the first byte and of the whole, here over curl's of the object.
-Downloads = list[tuple[float, float]]
 
 
-def measure_all(
-    stack: Stack, scale: Scale, variants: Mapping[str, Variant]
-) -> tuple[Costs, Downloads]:
+def measure_all(stack: Stack, scale: Scale, variants: Mapping[str, Variant]) -> Costs:
     """Measures everything.
 
     Raises:
         Disagreement: the variants do not respond alike, or not rightly under load.
     """
     costs: Costs = defaultdict(lambda: defaultdict(list))
-    downloads: Downloads = []
     learned: dict[tuple[str, str], list[Target]] = {}
     for number in range(scale.rounds):
         # New processes for each round: the chances of a start are part of the spread.
@@ -68,15 +69,13 @@ def measure_all(
                     costs[endpoint][name].append(
                         measured := measure(stack, servers[name], wanted, scale.seconds)
                     )
-                    log(f"  {endpoint}, {name}: {measured.server_ms:.2f} ms {measured.rate:.0f}/s")
+                    log(f"  {endpoint}, {name}: {measured.server:.2f} ms {measured.rate:.0f}/s")
             cases = [(case, found) for (table, case), found in learned.items() if table == GROWTH]
             for case, found in cases[number % len(cases) :] + cases[: number % len(cases)]:
                 measured = measure(stack, servers[OURS], endless(found), scale.seconds)
                 costs[GROWTH][case].append(measured)
-                log(f"  {case}: {measured.cost_ms:.2f} ms")
-            stack.prepare()
-            downloads.append(_download(stack, scale, servers[OURS]))
-    return costs, downloads
+                log(f"  {case}: {measured.server + measured.database:.2f} ms")
+    return costs
 
 
 def _learn(
@@ -84,18 +83,20 @@ def _learn(
 ) -> dict[tuple[str, str], list[Target]]:
     """The targets of each endpoint and variant, and of each case, with their responses' bodies."""
     large, *small = workspaces(scale)
-    found: dict[tuple[str, str], list[Target]] = {}
+    found: dict[tuple[str, str], list[Target]] = defaultdict(list)
+    for server in servers.values():
+        stack.prepare()
+        _refuses(server, small[-1])
     for endpoint in ENDPOINTS:
         log(f"comparing responses: {endpoint}")
         stack.prepare()
-        learned = _agree(servers, targets(endpoint, small))
-        found |= {(endpoint, name): each for name, each in learned.items()}
-    _refuse_alike(stack, servers, small[-1])
-    stack.prepare()
+        for workspace in small:
+            for name, learned in _agree(servers, target(endpoint, workspace)).items():
+                found[endpoint, name].append(learned)
     client = servers[OURS].client
     deep = large.documents // 2
     log(f"paging through {deep:,} documents")
-    cursor = ""
+    newest, cursor = identifier("document", large.first), ""
     for number in range(deep // 100):
         page = body(client, large, f"/api/v1/documents?limit=100{cursor}", number)
         cursor = f"&{urlencode({'cursor': json.loads(page)['nextCursor']})}"
@@ -111,6 +112,7 @@ def _learn(
         **{f"search: {s}": known(f"{SEARCH}&{s}", large) for s in SEARCHES},
         SMALL_ME: known(ENDPOINTS[ME], *small),
         LARGE_ME: known(ENDPOINTS[ME], large),
+        LARGE_FILE: known(DOWNLOAD.format(document=newest), large),
     }
     return {**found, **{(GROWTH, case): each for case, each in cases.items()}}
 
@@ -123,78 +125,42 @@ def _comparable(body: bytes) -> str:
     return json.dumps(value)
 
 
-def _agree(servers: Mapping[str, Server], targets: Sequence[Target]) -> dict[str, list[Target]]:
-    """The targets of each variant with the bodies of its responses.
+def _agree(servers: Mapping[str, Server], target: Target) -> dict[str, Target]:
+    """The target with the body of each variant's response.
 
     Raises:
         Disagreement: a variant responds differently from the first one, or leads to another next
             page.
     """
-    learned: dict[str, list[Target]] = {name: [] for name in servers}
-    for target in targets:
-        expected: list[str] = []
-        for name, server in servers.items():
-            first = body(server.client, target.workspace, target.path)
-            pages = [_comparable(first)]
-            if cursor := json.loads(first).get("nextCursor"):
-                following = f"{target.path}&{urlencode({'cursor': cursor})}"
-                pages.append(_comparable(body(server.client, target.workspace, following)))
-            expected = expected or pages
-            for one, other in zip(expected, pages, strict=True):
-                if one != other:
-                    equal = len(commonprefix([one, other]))
-                    raise Disagreement(
-                        f"{name}, {target.path}: {other[max(0, equal - 50) : equal + 50]}"
-                    )
-            learned[name].append(replace(target, body=first))
+    learned, expected = {}, list[str]()
+    for name, server in servers.items():
+        first = body(server.client, target.workspace, target.path)
+        pages = [_comparable(first)]
+        if cursor := json.loads(first).get("nextCursor"):
+            following = f"{target.path}&{urlencode({'cursor': cursor})}"
+            pages.append(_comparable(body(server.client, target.workspace, following)))
+        expected = expected or pages
+        for one, other in zip(expected, pages, strict=True):
+            if one != other:
+                equal = len(commonprefix([one, other]))
+                shown = other[max(0, equal - 50) : equal + 50]
+                raise Disagreement(f"{name}, {target.path}: {shown}")
+        learned[name] = target._replace(body=first)
     return learned
 
 
-def _refuse_alike(stack: Stack, servers: Mapping[str, Server], workspace: Workspace) -> None:
-    """Checks that each variant refuses a key that does not exist, and one that is used too often.
+def _refuses(server: Server, workspace: Workspace) -> None:
+    """Checks that a variant refuses a key that does not exist, and one that is used too often.
 
     Raises:
-        Disagreement: one does not.
+        Disagreement: it does not.
     """
     raw = workspace.keys[-1].raw
-    for name, server in servers.items():
-        stack.reset_rate_limit()
-        if (unknown := get(server.client, "/api/v1/me", raw[:-1] + "_").status_code) != 401:
-            raise Disagreement(f"{name}: {unknown} for a key that does not exist")
-        # Twice the limit: the window may end meanwhile.
-        allowed, status = -1, 200
-        while status == 200 and allowed < 2 * REQUESTS_PER_MINUTE:
-            allowed, status = allowed + 1, get(server.client, "/api/v1/me", raw).status_code
-        if status != 429 or allowed < REQUESTS_PER_MINUTE:
-            raise Disagreement(f"{name}: {status} after {allowed} requests with one key")
-
-
-def _curl(url: str, key: str = "") -> tuple[float, float]:
-    """Seconds until the first byte, and of the whole.
-
-    Raises:
-        Disagreement: the status is not 200.
-    """
-    command = ["curl", "-sS", "-o", os.devnull, "-w"]
-    command += ["%{http_code} %{time_starttransfer} %{time_total}", url]
-    command += ["-H", f"Authorization: Bearer {key}"] if key else []
-    done = subprocess.run(command, capture_output=True, text=True)  # noqa: S603 - our own
-    status, first, whole = done.stdout.split()
-    if status != "200":
-        raise Disagreement(f"a download: {status}")
-    return float(first), float(whole)
-
-
-def _download(stack: Stack, scale: Scale, server: Server) -> tuple[float, float]:
-    """A download that the application sends itself over curl's of the same object, in turn."""
-    large = workspaces(scale)[0]
-    path = f"/api/v1/documents/{identifier('document', large.first)}/download?type=original"
-    named = {"Bucket": os.environ["S3_BUCKET"], "Key": object_key(scale, large.first)}
-    direct = stack.storage().generate_presigned_url("get_object", named)
-    found = []
-    for key in large.keys[: DOWNLOADS + 1]:
-        expected = _curl(direct)
-        here = _curl(f"http://{HOST}:{server.port}{path}", key.raw)
-        found.append([a / b for a, b in zip(here, expected, strict=True)])
-    first, whole = (median(each) for each in zip(*found[1:], strict=True))  # one is a warm-up
-    return first, whole
+    if (unknown := get(server.client, "/api/v1/me", raw[:-1] + "_").status_code) != 401:
+        raise Disagreement(f"{server.title}: {unknown} for a key that does not exist")
+    # Twice the limit: the window may end meanwhile.
+    for _ in range(2 * REQUESTS_PER_MINUTE):
+        if (status := get(server.client, "/api/v1/me", raw).status_code) != 200:
+            break
+    if status != 429:
+        raise Disagreement(f"{server.title}: {status} for a key that is used too often")

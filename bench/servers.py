@@ -14,10 +14,10 @@ from pathlib import Path
 import httpx
 import psutil
 
+from bench.loading import ROOT
 from config.dev.service import HOST, die_with_parent
 from config.runtime.ports import free_port
 
-ROOT = Path(__file__).resolve().parent.parent
 PATIENCE = 60.0  # seconds that anything gets to start or to stop
 CORES = sorted(os.sched_getaffinity(0))
 WORKERS = len(CORES)  # processes, for all
@@ -68,17 +68,23 @@ VARIANTS = {
 
 
 def former(folder: Path, command: str) -> Variant:
-    """Another checkout of this service.
+    """Another checkout of this service; its static files are collected.
 
     Args:
         command: how it starts on `{port}`; found out if it is empty. A release that had a server of
             its own is started without it, by granian with its number of threads, since that server
             has one worker for each port and costs nothing a request.
     """
-    has_server = (folder / "config" / "server").is_dir()
-    command = command or f"{GRANIAN} {WORKERS} {WSGI.format(threads=384 if has_server else THREADS)}"
-    settings = {"DJANGO_SETTINGS_MODULE": "config.settings"} if has_server else {}
-    return Variant(command, {**AS_INSTALLED, **API, **settings}, folder)
+    environment = {**AS_INSTALLED, **API}
+    had_server = (folder / "config" / "server").is_dir()
+    if had_server:
+        static = {"STATIC_ROOT": str(folder / "var" / "static")}
+        environment |= {"DJANGO_SETTINGS_MODULE": "config.settings", **static}
+    collect = [sys.executable, "-m", "django", "collectstatic", "--no-input", "--verbosity", "0"]
+    subprocess.run(collect, cwd=folder, env={**os.environ, **environment}, check=True)  # noqa: S603
+    threads = 384 if had_server else THREADS
+    command = command or f"{GRANIAN} {WORKERS} {WSGI.format(threads=threads)}"
+    return Variant(command, environment, folder)
 
 
 def on_port(command: str, port: int) -> list[str]:

@@ -3,7 +3,7 @@
 import hashlib
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import httpx
 
@@ -22,14 +22,7 @@ ENDPOINTS = {
     DETAIL: "/api/v1/documents/{document}",
     ME: "/api/v1/me",
 }
-
-
-def wire(path: str, key: Key) -> bytes:
-    """A request as it is sent."""
-    return (
-        f"GET {path} HTTP/1.1\r\nHost: {HOST}\r\nAuthorization: Bearer {key.raw}\r\n"
-        "Accept: application/json\r\nUser-Agent: bench\r\n\r\n"
-    ).encode()
+DOWNLOAD = "/api/v1/documents/{document}/download?type=original"
 
 
 class Disagreement(Exception):
@@ -52,31 +45,31 @@ def body(client: httpx.Client, workspace: Workspace, path: str, request: int = 0
     return response.content
 
 
-@dataclass(frozen=True)
-class Target:
-    """One path of one workspace, and the body of its response."""
+class Target(NamedTuple):
+    """One path of one workspace, and the body of its response for the first of its keys."""
 
     endpoint: str
     workspace: Workspace
     path: str
-    body: bytes = b""  # for the first of the workspace's keys
+    body: bytes = b""
 
     def request(self, key: Key) -> Request:
         """The request with a key of the workspace; only the response of `/me` names the key."""
+        wire = (
+            f"GET {self.path} HTTP/1.1\r\nHost: {HOST}\r\nAuthorization: Bearer {key.raw}\r\n"
+            "Accept: application/json\r\nUser-Agent: bench\r\n\r\n"
+        )
         first = self.workspace.keys[0]
         body = self.body.replace(first.id.encode(), key.id.encode())
         body = body.replace(f'"{first.name}"'.encode(), f'"{key.name}"'.encode())
-        return Request(self.endpoint, wire(self.path, key), hashlib.sha256(body).hexdigest())
+        return Request(self.endpoint, wire.encode(), hashlib.sha256(body).hexdigest())
 
 
-def targets(endpoint: str, workspaces: Sequence[Workspace]) -> list[Target]:
-    """The endpoint in each of the workspaces; of each another document."""
-    found = []
-    for each in workspaces:
-        number = each.first + each.number * 37 % min(each.documents, 1000)
-        path = ENDPOINTS[endpoint].format(document=identifier("document", number))
-        found.append(Target(endpoint, each, path))
-    return found
+def target(endpoint: str, workspace: Workspace) -> Target:
+    """The endpoint in a workspace; in each workspace another document."""
+    number = workspace.first + workspace.number * 37 % min(workspace.documents, 1000)
+    path = ENDPOINTS[endpoint].format(document=identifier("document", number))
+    return Target(endpoint, workspace, path)
 
 
 def endless(targets: Sequence[Target]) -> Iterator[Request]:
@@ -84,13 +77,8 @@ def endless(targets: Sequence[Target]) -> Iterator[Request]:
 
     Neighbours are of different workspaces if there are several.
     """
-    most = max(len(target.workspace.keys) for target in targets)
-    requests = [
-        target.request(target.workspace.keys[which])
-        for which in range(most)
-        for target in targets
-        if which < len(target.workspace.keys)
-    ]
+    fewest = min(len(target.workspace.keys) for target in targets)
+    requests = [each.request(each.workspace.keys[n]) for n in range(fewest) for each in targets]
     for start in itertools.cycle(range(0, len(requests), AT_A_TIME)):
         some = requests[start : start + AT_A_TIME]
         for _ in range(USES):
