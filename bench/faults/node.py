@@ -1,71 +1,85 @@
-"""A node: instances of the service, and nginx in front of them."""
+"""What clients talk to: instances of the service, and nginx with the files of deploy/ before them."""
 
 import contextlib
 import os
+import re
 import shutil
+import socket
+import threading
+import time
 from collections.abc import Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import psutil
 
-from bench.faults.data import Data
-from bench.servers import Process, on_port, started, wait
+from bench.servers import (
+    API,
+    CORES,
+    GRANIAN,
+    PATIENCE,
+    ROOT,
+    THREADS,
+    WSGI,
+    Process,
+    kill_all,
+    of_the_unit,
+    on_port,
+    started,
+    wait,
+)
 from bench.stack import Stack
 from config.dev.service import HOST
-from config.runtime.ports import accepts_connections, free_port
-from tests.support import nginx_files
-from tests.support.processes import worker_of
+from config.runtime.ports import free_port
 from tests.support.proxy import Proxy
 
-# For what starts services: the kernel ends a process with the thread that started it, and these
-# threads stay, also after the event loop.
-THREADS = ThreadPoolExecutor()
-BY_NGINX = {"X_ACCEL_DOWNLOADS": "yes", "TRUSTED_PROXIES": "1"}
+WATCHDOG = of_the_unit(r"WatchdogSec=(\d+)", 20)  # seconds
+RUN_THREADS = 64  # of `make run`
+NGINX = "behind nginx"
+BY_PROXY = "behind nginx, PostgreSQL behind a proxy"
+ALONE = "one process without nginx, as make run starts it"
 
 
 class Instance:
-    """One instance on its own port; its log is `instance-PORT.log` in the folder."""
+    """One instance, kept running as systemd does: started again when it ends or says nothing."""
 
     process: Process
 
-    def __init__(self, folder: Path, environment: Mapping[str, str]) -> None:
-        self.port = free_port()
-        self.folder, self.environment = folder, environment
-        self._running = contextlib.ExitStack()
+    def __init__(
+        self, port: int, folder: Path, core: int, threads: int, more: dict[str, str]
+    ) -> None:
+        self.port, self._stopping = port, threading.Event()
+        self._log, notified = folder / f"instance-{port}.log", str(folder / f"notify-{port}")
+        Path(notified).unlink(missing_ok=True)
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self._socket.bind(notified)
+        self._environment = {**more, "NOTIFY_SOCKET": notified}
+        command = on_port(f"{GRANIAN} 1 {WSGI.format(threads=threads)}", port)
+        self._command = ["taskset", "--cpu-list", str(core), *command]
+        self._thread = threading.Thread(target=self._keep_running)
+        self._thread.start()
 
-    def start(self) -> None:
-        """Starts it, or starts it again; it may not serve yet."""
-        command = on_port("python -m config.server --port {port}", self.port)
-        log = self._running.enter_context((self.folder / f"instance-{self.port}.log").open("ab"))
-        running = started(command, self.environment, log.fileno())
-        self.process = self._running.enter_context(running)
-
-    def wait(self) -> None:
-        """Returns when it serves."""
-        wait(self.port, self.process)
-
-    def stop(self) -> None:
-        """Ends it with SIGTERM and waits for it."""
-        self._running.close()
-
-    def restart(self) -> None:
-        """Ends it, starts it and waits until it serves."""
-        self.stop()
-        self.start()
-        self.wait()
+    def _keep_running(self) -> None:
+        while not self._stopping.is_set():
+            with started(self._command, self._environment, self._log) as self.process:
+                heard = time.monotonic() + PATIENCE  # to start
+                while not self._stopping.wait(0.1) and self.process.poll() is None:
+                    with contextlib.suppress(BlockingIOError):
+                        while self._socket.recv(100, socket.MSG_DONTWAIT):
+                            heard = time.monotonic() + WATCHDOG
+                    if time.monotonic() > heard:
+                        kill_all(self.process)
 
     def worker(self) -> psutil.Process:
-        """The process that serves."""
-        worker = worker_of(self.process.pid)
-        assert worker  # noqa: S101 - it serves
-        return worker
+        """The process that serves: beside granian's there is a small one of Python's."""
+        children = psutil.Process(self.process.pid).children()
+        return max(children, key=lambda each: each.memory_info().rss)
 
-    def listens(self) -> bool:
-        """Whether anything accepts connections on its port."""
-        return accepts_connections(HOST, self.port)
+    def stop(self) -> None:
+        self._stopping.set()
+        self._thread.join()
+        self._socket.close()
 
 
 @dataclass
@@ -75,60 +89,69 @@ class Node:
     Attributes:
         port: nginx's, or the instance's if there is no nginx.
         database: in front of PostgreSQL, if the instances connect through it.
-        data: the requests; from when they are learned.
         facts: what a fault found out, for the page.
         broken: what it found to be not as promised.
     """
 
     stack: Stack
-    instances: list[Instance]
     port: int
+    instances: list[Instance]
     database: Proxy | None
-    data: Data = field(init=False)
     facts: list[str] = field(default_factory=list)
     broken: list[str] = field(default_factory=list)
 
-    def must(self, fact: str, holds: bool) -> None:
-        """Notes a fact, and whether it is as promised."""
-        (self.facts if holds else self.broken).append(fact)
+
+def _front(folder: Path, port: int, ports: Mapping[str, int]) -> list[str]:
+    """Copies nginx's files, with our folder and ports; returns nginx's command."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    changes = {
+        r"^user .*;": "user root;" if os.geteuid() == 0 else "",  # who can read the folder
+        r"/var/log/documents-api|/var/lib/nginx|/run(?=/nginx\.pid)": str(folder),
+        r"^ *(listen \[::\]|ssl_).*\n": "",
+        r"listen 80 ": f"listen {HOST}:{free_port()} ",
+        r"listen 443( ssl)?( http2)?": f"listen {HOST}:{port}",
+        **{rf"127\.0\.0\.1:{number}\b": f"{HOST}:{ours}" for number, ours in ports.items()},
+    }
+    for file in (ROOT / "deploy").glob("*.conf"):
+        text = file.read_text()
+        for pattern, replacement in changes.items():
+            text = re.sub(pattern, replacement, text, flags=re.MULTILINE)
+        (folder / file.name).write_text(text)
+    return ["nginx", "-p", f"{folder}/", "-c", str(folder / "nginx.conf"), "-g", "daemon off;"]
+
+
+def _upstreams() -> dict[str, int]:
+    """A port of ours for each address of the API in deploy/; nothing here asks for pages."""
+    text = (ROOT / "deploy" / "upstreams.conf").read_text()
+    blocks = dict(re.findall(r"^upstream (\w+) \{(.*?)^\}", text, re.MULTILINE | re.DOTALL))
+    api = [block for name, block in blocks.items() if name not in ("pages", "object_storage")]
+    return {number: free_port() for number in re.findall(r"127\.0\.0\.1:(\d+)", str(api))}
 
 
 @contextlib.contextmanager
-def serving(stack: Stack, *, by_nginx: bool, by_proxy: bool) -> Iterator[Node]:
-    """A node that serves.
-
-    Args:
-        by_nginx: whether two instances are behind nginx; otherwise one serves alone.
-        by_proxy: whether the instances reach PostgreSQL through a proxy that can be silenced. It
-            costs processor time.
-    """
+def serving(stack: Stack, setup: str) -> Iterator[Node]:
+    """A node that serves."""
     with contextlib.ExitStack() as stopping:
-        environment = {"DATABASE_OWNER_URL": "", **(BY_NGINX if by_nginx else {})}
-        database = Proxy(os.environ["DATABASE_URL"]) if by_proxy else None
-        if database:
+        environment, database = {**API, "DATABASE_OWNER_URL": ""}, None
+        if setup == BY_PROXY:
+            database = Proxy(os.environ["DATABASE_URL"])
             stopping.callback(database.stop)
             environment["DATABASE_URL"] = database.url
-        running = [Instance(stack.folder, environment) for _ in range(1 + by_nginx)]
-        for each in running:
-            stopping.callback(each.stop)
-            each.start()
-        for each in running:
-            each.wait()
-        port = running[0].port
-        if by_nginx:
-            port = free_port()
-            folder = stack.folder / f"nginx-{port}"  # its log of downloads is read at the end
-            folder.mkdir()
-            ports = [each.port for each in running]
-            store = urlsplit(os.environ["S3_ENDPOINT_URL"]).netloc
-            command = nginx_files.install(folder, port, ports, store, http_port=free_port())
-            wait(port, stopping.enter_context(started(command, {})))
-        yield Node(stack, running, port, database)
-
-
-def clean(folder: Path) -> None:
-    """Removes the logs of an earlier run."""
-    for each in folder.glob("nginx-*"):
-        shutil.rmtree(each)
-    for file in folder.glob("instance-*.log"):
-        file.unlink()
+        ports, threads = {"": free_port()}, RUN_THREADS
+        if setup != ALONE:
+            ports, threads = _upstreams(), THREADS
+            environment |= {"X_ACCEL_DOWNLOADS": "yes", "TRUSTED_PROXIES": "1"}
+        instances = []
+        for number, port in enumerate(ports.values()):
+            core = CORES[number % len(CORES)]
+            instances.append(Instance(port, stack.folder, core, threads, environment))
+            stopping.callback(instances[-1].stop)
+        for port in ports.values():
+            wait(port)
+        if setup != ALONE:
+            store, port = urlsplit(os.environ["S3_ENDPOINT_URL"]).port or 80, free_port()
+            command = _front(stack.folder / "nginx", port, {**ports, "9000": store})
+            stopping.enter_context(started(command, {}, stack.folder / "nginx.log"))
+            wait(port)
+        yield Node(stack, port, instances, database)

@@ -1,0 +1,186 @@
+"""The faults, one entry each: what happens, and what is promised meanwhile."""
+
+import contextlib
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from statistics import median
+from typing import NamedTuple
+
+import psutil
+
+from bench.client import Outcome, counts
+from bench.faults.node import ALONE, BY_PROXY, NGINX, Node
+from bench.loading import FAULTS as SCALE
+from bench.loading import identifier, workspaces
+from bench.servers import PATIENCE, wait
+from bench.stack import killed, silent
+from bench.traffic import DOWNLOAD, Target
+from config.dev.service import HOST, Service
+from tests.support.slow_clients import SIGN_IN_FORM, SlowClients
+
+READS = ("me", "list", "detail")
+ENDPOINTS = (*READS, "download")
+
+
+class Answer(NamedTuple):
+    """What clients may see: statuses, and seconds of the slowest and of the median response."""
+
+    statuses: tuple[int, ...] = (200,)
+    slowest: float = 1.0
+    median: float = 1.0
+
+    def __str__(self) -> str:
+        text = f"{' or '.join(map(str, self.statuses))} within {self.slowest:g} s"
+        return text + (f", half within {self.median:g} s" if self.median < self.slowest else "")
+
+    def broken(self, outcomes: Sequence[Outcome]) -> list[str]:
+        """What is not as promised."""
+        others = counts([o for o in outcomes if o.problem or o.status not in self.statuses])
+        found = [others] if others else []
+        if rude := sum(o.status == 503 and not o.polite for o in outcomes):
+            found.append(f"503 without Retry-After or not JSON × {rude}")
+        times = [o.seconds for o in outcomes]
+        if times and max(times) > self.slowest:
+            found.append(f"slowest {max(times):.1f} s")
+        if times and median(times) > self.median:
+            found.append(f"median {median(times):.2f} s")
+        return found
+
+
+During = Callable[[Node], AbstractContextManager[None]]
+
+
+class Fault(NamedTuple):
+    """One fault.
+
+    Attributes:
+        during: enters and leaves it.
+        promise: for each endpoint.
+        ratio: the median may be so many times the one before; 0 for any.
+        seconds: between entering and leaving.
+        load: the requests, a name of `bench.faults.loads`.
+    """
+
+    name: str
+    title: str
+    during: During
+    promise: dict[str, Answer]
+    ratio: float = 0.0
+    seconds: float = 12.0
+    load: str = "mixed"
+    setup: str = NGINX
+
+
+def _of(kind: Callable[[Service], AbstractContextManager[None]], number: int) -> During:
+    """What happens to one of the stack's services."""
+    return lambda node: kind(node.stack.services[number])
+
+
+@contextlib.contextmanager
+def _restarted(node: Node) -> Iterator[None]:
+    """PostgreSQL ends as an operator ends it, and is started again at once."""
+    node.stack.postgres.stop()
+    node.stack.postgres.start()
+    yield
+
+
+@contextlib.contextmanager
+def _dropped(node: Node) -> Iterator[None]:
+    """Nothing arrives any longer, in either direction."""
+    assert node.database  # noqa: S101 - the setup has it
+    node.database.silence()
+    yield
+    node.database.restore()
+
+
+@contextlib.contextmanager
+def _locked(node: Node) -> Iterator[None]:
+    """Another session has locked a table, as a careless migration does."""
+    with node.stack.administrator() as connection, connection.transaction():
+        connection.execute("LOCK TABLE documents_document")
+        yield
+
+
+def _worker(act: Callable[[psutil.Process], None], within: float) -> During:
+    """What is done to a worker; the fault lasts until its replacement serves."""
+
+    @contextlib.contextmanager
+    def during(node: Node) -> Iterator[None]:
+        instance, start = node.instances[0], time.monotonic()
+        worker = instance.worker()
+        act(worker)
+        with contextlib.suppress(psutil.TimeoutExpired):
+            worker.wait(PATIENCE)
+        wait(instance.port)
+        took = time.monotonic() - start
+        found = node.facts if took <= within else node.broken
+        found.append(f"replaced after {took:.1f} s, at most {within:g} s are promised")
+        yield
+
+    return during
+
+
+HEADERS = f"GET /api/v1/me HTTP/1.1\r\nHost: {HOST}\r\nX-Slow: ".encode()
+
+
+def _slow(downloads: int, bodies: int = 0, headers: int = 0, idle: int = 0) -> During:
+    """Clients that read 1 KB or send a byte a second; downloads are of a large file."""
+
+    @contextlib.contextmanager
+    def during(node: Node) -> Iterator[None]:
+        acme = workspaces(SCALE)[0]
+        path = DOWNLOAD.format(document=identifier("document", acme.first))
+        large = [Target("", acme, path).request(key).wire for key in acme.keys]
+        with SlowClients(node.port) as clients:
+            for number in range(downloads):
+                clients.read(large[number % len(large)])
+            for _ in range(bodies):
+                clients.send(SIGN_IN_FORM)
+            for _ in range(headers):
+                clients.send(HEADERS)
+            for _ in range(idle):
+                clients.idle()
+            yield
+            statuses = Counter(clients.statuses())
+        if statuses:
+            node.facts.append(f"the slow downloads: {dict(sorted(statuses.items()))}")
+
+    return during
+
+
+OK, WHOLE = Answer(), Answer(slowest=6.0)
+FINE = {**dict.fromkeys(READS, OK), "download": WHOLE}
+WITHOUT_REDIS = {**dict.fromkeys(READS, Answer(slowest=0.5, median=0.2)), "download": WHOLE}
+WITHOUT_STORE = {**FINE, "download": Answer((200, 503), 6.0, 6.0)}
+AT_ONCE = dict.fromkeys(ENDPOINTS, Answer((200, 503), 1.0, 0.5))
+BY_TIME_OUT = dict.fromkeys(ENDPOINTS, Answer((200, 503), 9.0, 9.0))  # nginx waits 8 s
+LOCKED = {**BY_TIME_OUT, "me": Answer(slowest=6.0, median=0.2)}
+POSTGRES, S3, REDIS = range(3)  # of the stack's services
+
+FAULTS = [
+    Fault("redis-killed", "Redis killed", _of(killed, REDIS), WITHOUT_REDIS),
+    Fault("redis-silent", "Redis silent (SIGSTOP)", _of(silent, REDIS), WITHOUT_REDIS),
+    Fault("store-killed", "object storage killed", _of(killed, S3), WITHOUT_STORE),
+    Fault("store-silent", "object storage silent (SIGSTOP)", _of(silent, S3), WITHOUT_STORE),
+    Fault("postgres-killed", "PostgreSQL killed", _of(killed, POSTGRES), AT_ONCE),
+    Fault("postgres-restarted", "PostgreSQL, fast restart", _restarted, AT_ONCE, seconds=5),
+    Fault("postgres-silent", "PostgreSQL silent (SIGSTOP)", _of(silent, POSTGRES), BY_TIME_OUT),
+    Fault("locked-documents", "LOCK documents_document", _locked, LOCKED),
+    Fault("worker-killed", "a worker killed", _worker(psutil.Process.kill, 5), FINE, seconds=3),
+    Fault(
+        "worker-frozen",
+        "a worker frozen (SIGSTOP)",
+        _worker(psutil.Process.suspend, 30),
+        {**BY_TIME_OUT, **dict.fromkeys(READS, Answer((200, 503), 9.0, 1.0))},
+        seconds=3,
+    ),
+    Fault("slow-downloads", "200 downloads at 1 KB/s", _slow(200), FINE, 3.0, load="neighbour"),
+    Fault("slow-bodies", "200 bodies at a byte a second", _slow(0, 200), FINE, 3.0),
+    Fault("half-headers", "300 half headers", _slow(0, 0, 300), FINE, 3.0),
+    Fault("idle", "3,000 idle connections", _slow(0, 0, 0, 3000), FINE, 3.0),
+    Fault("all-slow", "all of these", _slow(200, 200, 300, 3000), FINE, 3.0, load="neighbour"),
+    Fault("postgres-dropped", "packets dropped", _dropped, BY_TIME_OUT, setup=BY_PROXY),
+    Fault("alone", "32 downloads at 1 KB/s", _slow(32), FINE, 3.0, load="neighbour", setup=ALONE),
+]
