@@ -9,7 +9,7 @@ from typing import NamedTuple
 import psutil
 import uvloop
 
-from bench.client import Client, Outcome, Request, counts
+from bench.client import Client, Request, counts
 from bench.servers import Server
 from bench.stack import Stack
 from bench.traffic import Disagreement
@@ -45,10 +45,10 @@ async def _measure(
     def now() -> list[float]:
         return [*map(_spent, (server.process.pid, *services)), time.monotonic()]
 
-    outcomes: list[Outcome] = []
     client = Client(server.port)
+    outcomes = client.outcomes
     # A warm-up: the connections are opened meanwhile.
-    await client.saturate(requests, CONNECTIONS, outcomes.append, seconds / 2)
+    await client.saturate(requests, CONNECTIONS, seconds / 2)
     before, already = now(), len(outcomes)
     while len(outcomes) < already + FEWEST:
         await asyncio.sleep(seconds)

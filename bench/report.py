@@ -2,6 +2,7 @@
 
 import os
 import platform
+import re
 import subprocess
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
@@ -11,7 +12,6 @@ from statistics import median
 from typing import NamedTuple
 
 import psutil
-import redis
 
 from bench import log
 from bench.measuring import Measurement
@@ -20,10 +20,7 @@ from bench.servers import DRF, FORMER, OURS, ROOT, STARLETTE
 from bench.stack import Stack
 from bench.traffic import DETAIL, ENDPOINTS, LIST25, LIST100, ME
 
-PACKAGES = (
-    "django djangorestframework psycopg msgspec granian boto3 redis gunicorn starlette asyncpg \
-hiredis uvloop"
-)
+PACKAGES = "django djangorestframework psycopg msgspec granian gunicorn starlette asyncpg hiredis"
 # The server's processor time as a multiple of the former release's, at most; requests a second as
 # multiples of the peers', at least.
 TARGETS = {
@@ -39,19 +36,18 @@ WHY_NOT: dict[tuple[str, str], str] = {}
 
 
 class Row(NamedTuple):
-    """A target, and what was measured in each round."""
+    """A target (≤ or ≥), and what was measured in each round."""
 
     what: str
     against: str
-    sign: str  # ≤ or ≥
+    sign: str
     target: float
     measured: list[float]
 
     def holds(self, slack: float) -> bool:
         """Whether the median of the rounds reaches the target, made easier by `slack`."""
-        if self.sign == "≤":
-            return median(self.measured) <= self.target * slack
-        return median(self.measured) >= self.target / slack
+        found = median(self.measured)
+        return found <= self.target * slack if self.sign == "≤" else found >= self.target / slack
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]], words: int = 1) -> list[str]:
@@ -135,21 +131,18 @@ def commit(folder: Path) -> str:
 
 def machine(stack: Stack) -> dict[str, object]:
     """The machine, the versions, and the commit."""
-    cpuinfo = Path("/proc/cpuinfo").read_text()
+    processor = re.search(r"model name\t: (.*)", Path("/proc/cpuinfo").read_text())
     with stack.connect() as connection:
         postgres = connection.info.parameter_status("server_version")
     return {
         "date": datetime.now(UTC),
         "commit": commit(ROOT),
-        "processor": cpuinfo.partition("model name\t: ")[2].partition("\n")[0]
-        or platform.machine(),
+        "processor": processor[1] if processor else platform.machine(),
         "cores": os.cpu_count(),
         "memory": psutil.virtual_memory().total / 2**30,
         "linux": platform.release().split("-")[0],
-        "python": platform.python_version(),
-        "postgres": postgres,
-        "redis": redis.Redis.from_url(os.environ["REDIS_URL"]).info("server")["redis_version"],
-        "packages": ", ".join(f"{package} {version(package)}" for package in PACKAGES.split()),
+        "packages": f"Python {platform.python_version()}, PostgreSQL {postgres}, "
+        + ", ".join(f"{package} {version(package)}" for package in PACKAGES.split()),
     }
 
 
@@ -158,7 +151,6 @@ def write(stack: Stack, name: str, *, smoke: str = "", **parts: object) -> str:
 
     Args:
         smoke: why its numbers mean nothing; then it stays out of docs/.
-        parts: of the template; a list is lines.
     """
     text = {k: "\n".join(v) if isinstance(v, list) else v for k, v in parts.items()}
     warning = f"**{smoke}**\n\n" if smoke else ""

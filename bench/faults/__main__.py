@@ -25,7 +25,7 @@ from bench.faults.node import NGINX, WATCHDOG, Node, serving
 from bench.loading import FAULTS as SCALE
 from bench.report import table, write
 from bench.servers import CORES, pin
-from bench.stack import Stack, processes
+from bench.stack import Stack
 
 SHORT = "redis-killed store-killed postgres-killed locked-documents worker-killed slow-bodies"
 RATE = 16.0  # requests a second of the steady load
@@ -109,11 +109,10 @@ def inflict(fault: Fault, node: Node, loads: Loads, *, short: bool) -> Row:
 
 
 @contextlib.contextmanager
-def apart(stack: Stack) -> Iterator[None]:
+def apart() -> Iterator[None]:
     """The client has one core and the node the others: otherwise it would take the node's time."""
     own = psutil.Process()
-    services = [process for each in stack.services for process in processes(each)]
-    node = [*own.children(recursive=True), *services]
+    node = own.children(recursive=True)
     for process in node:
         pin(process, CORES[:-1] or CORES)
     pin(own, CORES[-1:])
@@ -125,13 +124,13 @@ def apart(stack: Stack) -> Iterator[None]:
 def overload(node: Node, loads: Loads) -> Row:
     """Finds the best rate, then sends `TIMES` as much."""
     best = 0.0
-    with apart(node.stack):
+    with apart():
         for connections in CONNECTIONS:
             node.stack.prepare()
-            found, took = send(node.port, loads["reads"], SECONDS / 3, connections=connections)
+            found, took = send(node.port, loads["reads"], SECONDS / 3, 0, connections)
             best = max(best, sum(o.right for o in found) / took)
         node.stack.prepare()
-        found, took = send(node.port, loads["reads"], SECONDS, rate=TIMES * best)
+        found, took = send(node.port, loads["reads"], SECONDS, TIMES * best)
     goodput = sum(o.right for o in found) / took
     broken = [f"goodput {goodput / best:.0%}"] if goodput < GOODPUT * best else []
     if rude := [o for o in found if not o.right and not (o.status == 503 and o.polite)]:
@@ -144,12 +143,11 @@ def overload(node: Node, loads: Loads) -> Row:
 def crowded(node: Node, loads: Loads, pause: float) -> Row:
     """One key with many connections, in a process of its own, beside a neighbour."""
     node.stack.prepare()
-    before, _ = send(node.port, loads["neighbour"], SECONDS, rate=2 * RATE)
+    before, _ = send(node.port, loads["neighbour"], SECONDS, 2 * RATE)
     with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
-        arguments = node.port, loads["one key"], SECONDS + 4
-        crowd = pool.submit(send, *arguments, connections=CROWD, pause=pause)
+        crowd = pool.submit(send, node.port, loads["one key"], SECONDS + 4, 0, CROWD, pause)
         time.sleep(3)  # until it is started
-        during, _ = send(node.port, loads["neighbour"], SECONDS, rate=2 * RATE)
+        during, _ = send(node.port, loads["neighbour"], SECONDS, 2 * RATE)
         sent, _ = crowd.result()
     times, bad = ratio(before, during), counts([o for o in during if not o.right])
     broken = [f"the neighbour saw {bad}"] if bad else []

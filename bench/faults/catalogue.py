@@ -1,6 +1,7 @@
 """The faults, one entry each: what happens, and what is promised meanwhile."""
 
 import contextlib
+import itertools
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -38,38 +39,30 @@ class Answer(NamedTuple):
     def broken(self, outcomes: Sequence[Outcome]) -> list[str]:
         """What is not as promised."""
         others = counts([o for o in outcomes if o.problem or o.status not in self.statuses])
-        found = [others] if others else []
-        if rude := sum(o.status == 503 and not o.polite for o in outcomes):
-            found.append(f"503 without Retry-After or not JSON × {rude}")
-        times = [o.seconds for o in outcomes]
-        if times and max(times) > self.slowest:
-            found.append(f"slowest {max(times):.1f} s")
-        if times and median(times) > self.median:
-            found.append(f"median {median(times):.2f} s")
-        return found
+        rude = sum(o.status == 503 and not o.polite for o in outcomes)
+        times = [o.seconds for o in outcomes] or [0.0]
+        found = {
+            others: others,
+            f"503 without Retry-After or not JSON × {rude}": rude,
+            f"slowest {max(times):.1f} s": max(times) > self.slowest,
+            f"median {median(times):.2f} s": median(times) > self.median,
+        }
+        return [what for what, so in found.items() if so]
 
 
 During = Callable[[Node], AbstractContextManager[None]]
 
 
 class Fault(NamedTuple):
-    """One fault.
-
-    Attributes:
-        during: enters and leaves it.
-        promise: for each endpoint.
-        ratio: the median may be so many times the one before; 0 for any.
-        seconds: between entering and leaving.
-        load: the requests, a name of `bench.faults.loads`.
-    """
+    """One fault."""
 
     name: str
     title: str
-    during: During
-    promise: dict[str, Answer]
-    ratio: float = 0.0
-    seconds: float = 12.0
-    load: str = "mixed"
+    during: During  # enters and leaves it
+    promise: dict[str, Answer]  # for each endpoint
+    ratio: float = 0.0  # the median may be so many times the one before; 0 for any
+    seconds: float = 12.0  # between entering and leaving
+    load: str = "mixed"  # of bench.faults.loads
     setup: str = NGINX
 
 
@@ -122,26 +115,19 @@ def _worker(act: Callable[[psutil.Process], None], within: float) -> During:
     return during
 
 
-HEADERS = f"GET /api/v1/me HTTP/1.1\r\nHost: {HOST}\r\nX-Slow: ".encode()
-
-
-def _slow(downloads: int, bodies: int = 0, headers: int = 0, idle: int = 0) -> During:
-    """Clients that read 1 KB or send a byte a second; downloads are of a large file."""
+def _slow(downloads: int, *others: bytes) -> During:
+    """Clients that read a large file at 1 KB a second, and some that send a byte a second."""
 
     @contextlib.contextmanager
     def during(node: Node) -> Iterator[None]:
         acme = workspaces(SCALE)[0]
         path = DOWNLOAD.format(document=identifier("document", acme.first))
-        large = [Target("", acme, path).request(key).wire for key in acme.keys]
+        large = itertools.cycle(Target("", acme, path).request(key).wire for key in acme.keys)
         with SlowClients(node.port) as clients:
-            for number in range(downloads):
-                clients.read(large[number % len(large)])
-            for _ in range(bodies):
-                clients.send(SIGN_IN_FORM)
-            for _ in range(headers):
-                clients.send(HEADERS)
-            for _ in range(idle):
-                clients.idle()
+            for request in itertools.islice(large, downloads):
+                clients.read(request)
+            for beginning in others:
+                clients.send(beginning) if beginning else clients.idle()
             yield
             statuses = Counter(clients.statuses())
         if statuses:
@@ -158,6 +144,9 @@ AT_ONCE = dict.fromkeys(ENDPOINTS, Answer((200, 503), 1.0, 0.5))
 BY_TIME_OUT = dict.fromkeys(ENDPOINTS, Answer((200, 503), 9.0, 9.0))  # nginx waits 8 s
 LOCKED = {**BY_TIME_OUT, "me": Answer(slowest=6.0, median=0.2)}
 POSTGRES, S3, REDIS = range(3)  # of the stack's services
+BODIES = (SIGN_IN_FORM,) * 200
+HEADERS = (f"GET /api/v1/me HTTP/1.1\r\nHost: {HOST}\r\nX-Slow: ".encode(),) * 300
+IDLE = (b"",) * 3000
 
 FAULTS = [
     Fault("redis-killed", "Redis killed", _of(killed, REDIS), WITHOUT_REDIS),
@@ -176,11 +165,11 @@ FAULTS = [
         {**BY_TIME_OUT, **dict.fromkeys(READS, Answer((200, 503), 9.0, 1.0))},
         seconds=3,
     ),
-    Fault("slow-downloads", "200 downloads at 1 KB/s", _slow(200), FINE, 3.0, load="neighbour"),
-    Fault("slow-bodies", "200 bodies at a byte a second", _slow(0, 200), FINE, 3.0),
-    Fault("half-headers", "300 half headers", _slow(0, 0, 300), FINE, 3.0),
-    Fault("idle", "3,000 idle connections", _slow(0, 0, 0, 3000), FINE, 3.0),
-    Fault("all-slow", "all of these", _slow(200, 200, 300, 3000), FINE, 3.0, load="neighbour"),
+    Fault("slow-downloads", "200 downloads at 1 KB/s", _slow(200), FINE, 3.0),
+    Fault("slow-bodies", "200 bodies at a byte a second", _slow(0, *BODIES), FINE, 3.0),
+    Fault("half-headers", "300 half headers", _slow(0, *HEADERS), FINE, 3.0),
+    Fault("idle", "3,000 idle connections", _slow(0, *IDLE), FINE, 3.0),
+    Fault("all-slow", "all of these", _slow(200, *BODIES, *HEADERS, *IDLE), FINE, 3.0),
     Fault("postgres-dropped", "packets dropped", _dropped, BY_TIME_OUT, setup=BY_PROXY),
     Fault("alone", "32 downloads at 1 KB/s", _slow(32), FINE, 3.0, load="neighbour", setup=ALONE),
 ]

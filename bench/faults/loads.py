@@ -61,13 +61,10 @@ def learn(port: int) -> Loads:
 @contextlib.contextmanager
 def steady(port: int, requests: Sequence[Request], rate: float) -> Iterator[list[Outcome]]:
     """An open loop of so many requests a second meanwhile; complete at the end."""
-    outcomes: list[Outcome] = []
-    stop = threading.Event()
+    client, stop = Client(port), threading.Event()
 
     async def go() -> None:
-        client = Client(port)
-        sending = client.at_rate(itertools.cycle(requests), rate, outcomes.append)
-        load = asyncio.create_task(sending)
+        load = asyncio.create_task(client.at_rate(itertools.cycle(requests), rate, 1e6))
         while not stop.is_set():
             await asyncio.sleep(0.05)
         load.cancel()
@@ -76,38 +73,35 @@ def steady(port: int, requests: Sequence[Request], rate: float) -> Iterator[list
     thread = threading.Thread(target=lambda: uvloop.run(go()))
     thread.start()
     try:
-        yield outcomes
+        yield client.outcomes
     finally:
         stop.set()
         thread.join()
 
 
 def send(
-    port: int,
-    requests: Sequence[Request],
-    seconds: float,
-    *,
-    rate: float = 0.0,
-    connections: int = 0,
-    pause: float = 0.0,
+    port: int, load: Sequence[Request], seconds: float, rate: float = 0, *closed: float
 ) -> tuple[list[Outcome], float]:
-    """An open loop of so many requests a second, or a closed one on so many connections.
+    """An open loop of so many requests a second; or without a rate a closed one.
+
+    Args:
+        closed: the number of connections, and the pause of each after a refusal.
 
     Returns:
         The outcomes, and in how many seconds the requests were sent.
     """
 
-    async def go() -> tuple[list[Outcome], float]:
-        client, found, start = Client(port), list[Outcome](), time.monotonic()
+    async def go() -> float:
+        requests, start = itertools.cycle(load), time.monotonic()
         if rate:
-            await client.at_rate(itertools.cycle(requests), rate, found.append, seconds)
+            await client.at_rate(requests, rate, seconds)
         else:
-            begin = seconds / 10
-            endless = itertools.cycle(requests)
-            await client.saturate(endless, connections, found.append, begin, pause)
-            await asyncio.sleep(seconds - begin)
+            connections, *pause = closed
+            await client.saturate(requests, int(connections), seconds / 10, *pause)
+            await asyncio.sleep(seconds * 0.9)
         took = time.monotonic() - start
         await client.close()
-        return found, took
+        return took
 
-    return uvloop.run(go())
+    client = Client(port)
+    return client.outcomes, uvloop.run(go())
