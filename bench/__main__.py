@@ -6,9 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from bench import report
-from bench.loading import SCALES
-from bench.measuring import CONNECTIONS
-from bench.rounds import measure_all
+from bench.loading import FULL, SMALL
+from bench.rounds import CONNECTIONS, measure_all
 from bench.servers import FORMER, THREADS, VARIANTS, WORKERS, former
 from bench.stack import Stack
 from bench.traffic import USES
@@ -16,13 +15,13 @@ from bench.traffic import USES
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Measures the service and its peers.")
-    parser.add_argument("--scale", choices=SCALES, default="full")
+    parser.add_argument("--scale", choices=("full", "small"), default="full")
     parser.add_argument("--rounds", type=int)
     parser.add_argument("--duration", type=float, help="seconds of one measurement")
     parser.add_argument("--former", type=Path, help="the folder of another checkout")
     parser.add_argument("--former-start", default="", help="its command, with {port}")
     options = parser.parse_args()
-    scale = SCALES[options.scale]
+    scale = SMALL if options.scale == "small" else FULL
     rounds, seconds = options.rounds or scale.rounds, options.duration or scale.seconds
     scale = replace(scale, rounds=rounds, seconds=seconds)
     stack = Stack("bench")
@@ -34,21 +33,11 @@ def main() -> None:
         variants = {**VARIANTS, FORMER: former(folder, options.former_start)}
         beside = f"- Former release: {report.commit(folder) or folder.name}, on the same database\n"
     costs = measure_all(stack, scale, variants)
-    rows = [*report.comparison(costs), *report.growth(costs)]
-    targets, failed = report.judged(rows, scale.slack)
-    text = report.write(
-        stack,
-        "performance.md",
-        smoke="A smoke test: its numbers mean nothing." if scale.name == "small" else "",
-        scale=scale,
-        beside=beside,
-        targets=targets,
-        measured=report.measured(costs),
-        uses=USES,
-        connections=CONNECTIONS,
-        workers=WORKERS,
-        threads=THREADS,
-    )
+    targets, failed = report.judged(report.targets(costs), scale.slack)
+    smoke = "A smoke test: its numbers mean nothing." if scale.name == "small" else ""
+    numbers = {"uses": USES, "connections": CONNECTIONS, "workers": WORKERS, "threads": THREADS}
+    tables = {"beside": beside, "targets": targets, "measured": report.measured(costs)}
+    text = report.write(stack, "performance.md", smoke=smoke, scale=scale, **tables, **numbers)
     sys.stdout.write(text)
     if failed:
         sys.exit("Targets that are not met: " + "; ".join(failed))

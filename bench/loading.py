@@ -17,7 +17,6 @@ from config.runtime.key_format import PUBLIC_LENGTH
 ROOT = Path(__file__).resolve().parent.parent
 DOCUMENTS = ROOT / "bench" / "documents.sql"
 RARE = 36  # documents of the large workspace with the status DECLINED: more than a page
-SMALL_FILE = 100  # bytes
 
 
 @dataclass(frozen=True)
@@ -37,14 +36,10 @@ class Scale:
     slack: float = 1.0  # by which targets are easier: short measurements are noisy
 
 
-SCALES = {
-    "full": Scale("full"),
-    "small": Scale(
-        "small", 2_000, 5, 200, keys=100, keys_each=20, seconds=0.5, rounds=1, slack=2.0
-    ),
-}
+FULL = Scale("full")
+SMALL = Scale("small", 2_000, 5, 200, keys=100, keys_each=20, seconds=0.5, rounds=1, slack=4.0)
 # What is broken by `make faults`: a workspace with a large file, and its neighbour.
-FAULTS = Scale("faults", 33, 1, 32, keys=50, keys_each=50, uploaded=33, large_file=40_000_000)
+FAULTS = Scale("faults", 33, 1, 32, keys=50, keys_each=50, uploaded=2, large_file=40_000_000)
 
 
 def derive(name: str) -> str:
@@ -52,21 +47,15 @@ def derive(name: str) -> str:
     return hmac.digest(os.environ["SECRET_KEY"].encode(), name.encode(), hashlib.sha256).hex()[:40]
 
 
-def identifier(kind: str, number: int) -> str:
+def identifier(kind: str, number: object) -> str:
     """The id of one row, as the SQL has it: `md5('<kind> <number>')::uuid`."""
     digest = hashlib.md5(f"{kind} {number}".encode(), usedforsecurity=False)
     return str(UUID(digest.hexdigest()))
 
 
-def object_key(scale: Scale, number: int) -> str:
-    """Of a document's original."""
-    return f"{scale.name}/{number * 3 + 1}"
-
-
 def content(scale: Scale, number: int) -> bytes:
     """Of a document's original; the newest document of the large workspace has a large one."""
-    size = SMALL_FILE if number else scale.large_file
-    return f"file {number * 3 + 1} ".encode().ljust(size, b".")
+    return f"file {number * 3 + 1} ".encode().ljust(100 if number else scale.large_file, b".")
 
 
 class Key(NamedTuple):
@@ -85,25 +74,20 @@ class Workspace(NamedTuple):
     first: int  # number of its newest document among all
     documents: int  # without the deleted ones
     deleted: int
-    keys: tuple[Key, ...]
+    keys: list[Key]
 
 
 def workspaces(scale: Scale) -> list[Workspace]:
     """The large workspace, then the small ones."""
-    sizes = [(scale.documents, scale.keys)]
-    sizes += [(scale.documents_each, scale.keys_each)] * scale.workspaces
-    found: list[Workspace] = []
-    first = 0
-    for number, (documents, count) in enumerate(sizes):
-        own = tuple(_key(number * 10_000 + which) for which in range(count))
-        workspace_id, deleted = identifier("workspace", number), documents // 100
-        found.append(Workspace(number, workspace_id, first, documents, deleted, own))
+    found, first = list[Workspace](), 0
+    for number in range(scale.workspaces + 1):
+        documents = scale.documents_each if number else scale.documents
+        names = [f"Key {number}.{n}" for n in range(scale.keys_each if number else scale.keys)]
+        own = [Key(identifier("key", name), name, f"dtd_{derive(name)}") for name in names]
+        name, deleted = identifier("workspace", number), documents // 100
+        found.append(Workspace(number, name, first, documents, deleted, own))
         first += documents + deleted
     return found
-
-
-def _key(number: int) -> Key:
-    return Key(identifier("key", number), f"Key {number}", f"dtd_{derive(f'key {number}')}")
 
 
 def fingerprint(scale: Scale) -> str:
@@ -117,29 +101,21 @@ def fingerprint(scale: Scale) -> str:
 def load(connection: psycopg.Connection, storage: Any, scale: Scale) -> None:
     """Fills the tables of the database, which are empty, and object storage."""
     for each in workspaces(scale):
-        connection.execute(
-            "INSERT INTO workspaces_workspace (id, name, plan, suspended, created_at)"
-            " VALUES (%s, %s, 'BUSINESS', false, now())",
-            [each.id, f"Workspace {each.number}"],
-        )
-        connection.cursor().executemany(
-            "INSERT INTO apikeys_apikey (id, workspace_id, name, prefix, digest, created_at)"
-            " VALUES (%s, %s, %s, %s, %s, now())",
-            [
-                (key.id, each.id, key.name, key.raw[:PUBLIC_LENGTH], keys.digest(key.raw))
-                for key in each.keys
-            ],
-        )
         values = {
             **each._asdict(),
+            "name": f"Workspace {each.number}",
+            "key_ids": [key.id for key in each.keys],
+            "key_names": [key.name for key in each.keys],
+            "prefixes": [key.raw[:PUBLIC_LENGTH] for key in each.keys],
+            "digests": [keys.digest(key.raw) for key in each.keys],
             "scale": scale.name,
             "gap": max(each.documents // RARE, 20),
-            "small_file": SMALL_FILE,
+            "small_file": 100,
             "large_file": scale.large_file,
         }
         psycopg.ClientCursor(connection).execute(DOCUMENTS.read_bytes(), values)
-        for number in range(each.first, each.first + min(scale.uploaded, each.documents)):
-            key, body = object_key(scale, number), content(scale, number)
+        for number in range(each.first, each.first + scale.uploaded):
+            key, body = f"{scale.name}/{number * 3 + 1}", content(scale, number)
             storage.put_object(Bucket=os.environ["S3_BUCKET"], Key=key, Body=body)
     log("  indexes, vacuum and statistics …")
     connection.execute("REINDEX DATABASE")  # as dense as those of a table that is read more

@@ -1,15 +1,21 @@
 """All that is measured, in rounds. Before that, all variants must respond alike."""
 
-import itertools
+import asyncio
+import contextlib
 import json
+import time
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from os.path import commonprefix
+from typing import NamedTuple
 from urllib.parse import urlencode
 
+import psutil
+import uvloop
+
 from bench import log
+from bench.client import Client, Request, counts
 from bench.loading import Scale, Workspace, identifier, workspaces
-from bench.measuring import Measurement, measure
 from bench.peers import REQUESTS_PER_MINUTE
 from bench.servers import OURS, Server, Variant, serving
 from bench.stack import Stack
@@ -26,24 +32,65 @@ from bench.traffic import (
     target,
 )
 
-LIST, SEARCH = ENDPOINTS[LIST25], "/api/v1/search?limit=25"
-# Beside the first page of the list: few documents, and those that are close together.
-STATUSES = ("DECLINED", "CANCELLED")
+CONNECTIONS = 32  # so many that every worker has some for each of its threads
+FEWEST = 3  # responses that a measurement has at least, however long it takes
+PAGE, SMALL, DEEP = "page 1", "page 1 of a small workspace", "a page in the middle"
+SMALL_ME, LARGE_ME = "/me of a small workspace", "/me of the large workspace"
 # Searches that cost much: what is frequent, alone and not together, and all that can be asked for.
 SEARCHES = (
     "status=SENT&status=VIEWED",
-    "title=lease+acme",
-    "recipientStatus=VIEWED&status=COMPLETED",
     "title=lease&recipientStatus=APPROVED&status=COMPLETED&sort=completed",
     "title=lease+1+2+3+4+5+6+7&recipientStatus=SIGNED&status=COMPLETED&status=EXPIRED"
     "&sentFrom=2023-01-01&createdFrom=2023-01-01&completedFrom=2023-01-01&expiresFrom=2023-01-01",
 )
-PAGE, SMALL_ME, LARGE_ME = "page 1", "/me, small workspace", "/me, large workspace"
-LARGE_FILE = "a download of 1 MB"
+# The processor time of server and database as a multiple of another case's, at most.
+GROWTH = {
+    **dict.fromkeys((SMALL, DEEP, "status=DECLINED", "status=CANCELLED"), (PAGE, 1.2)),
+    **{f"search?{search}": (PAGE, 3.0) for search in SEARCHES},
+    LARGE_ME: (SMALL_ME, 1.3),
+}
 
-Cases = dict[str, list[Measurement]]  # of each variant or case, one for each round
-Costs = dict[str, Cases]  # of each endpoint; and of what must not grow, GROWTH
-GROWTH = "growth"
+
+class Measurement(NamedTuple):
+    """Milliseconds of processor time a request of each part, and requests a second."""
+
+    server: float
+    database: float
+    redis: float
+    rate: float
+
+
+# endpoint or case → variant → one for each round
+Costs = dict[str, dict[str, list[Measurement]]]
+Learned = dict[str, dict[str, list[Target]]]
+
+
+def _spent(root: int) -> float:
+    """Seconds of processor time of a tree of processes, with those that have ended."""
+    total = 0.0
+    process = psutil.Process(root)
+    for each in (process, *process.children(recursive=True)):
+        with contextlib.suppress(psutil.NoSuchProcess):  # it has just ended
+            total += sum(each.cpu_times()[:4])
+    return total
+
+
+async def _measure(
+    stack: Stack, server: Server, requests: Iterator[Request], seconds: float
+) -> Measurement:
+    roots = [each.pid for each in (server.process, stack.postgres.process, stack.redis.process)]
+    client = Client(server.port)
+    # A warm-up: the connections are opened meanwhile.
+    await client.saturate(requests, CONNECTIONS, seconds / 2)
+    before, already = [*map(_spent, roots), time.monotonic()], len(client.outcomes)
+    while len(client.outcomes) < already + FEWEST:
+        await asyncio.sleep(seconds)
+    after, done = [*map(_spent, roots), time.monotonic()], len(client.outcomes) - already
+    await client.close()
+    if not all(outcome.right for outcome in client.outcomes):
+        raise Disagreement(f"{server.title}: {counts(client.outcomes)}")
+    *parts, took = (b - a for a, b in zip(before, after, strict=True))
+    return Measurement(*(1000 * part / done for part in parts), done / took)
 
 
 def measure_all(stack: Stack, scale: Scale, variants: Mapping[str, Variant]) -> Costs:
@@ -53,68 +100,64 @@ def measure_all(stack: Stack, scale: Scale, variants: Mapping[str, Variant]) -> 
         Disagreement: the variants do not respond alike, or not rightly under load.
     """
     costs: Costs = defaultdict(lambda: defaultdict(list))
-    learned: dict[tuple[str, str], list[Target]] = {}
+    learned: Learned = {}
     for number in range(scale.rounds):
         # New processes for each round: the chances of a start are part of the spread.
         with serving(variants, stack.folder) as servers:
             learned = learned or _learn(stack, scale, servers)
             log(f"round {number + 1} of {scale.rounds}")
-            names = list(servers)
-            for name, endpoint in itertools.product(names, ENDPOINTS):  # processes become warm
-                measure(stack, servers[name], endless(learned[endpoint, name]), scale.seconds / 4)
-            for turn, endpoint in enumerate(ENDPOINTS, number):
+
+            def measure(case: str, name: str, seconds: float) -> Measurement:
+                stack.prepare()
+                requests = endless(learned[case][name])
+                return uvloop.run(_measure(stack, servers[name], requests, seconds))  # noqa: B023
+
+            for name in servers:
+                for endpoint in ENDPOINTS:  # its processes become warm
+                    measure(endpoint, name, scale.seconds / 4)
+            for turn, case in enumerate(learned, number):
+                names = list(learned[case])
                 first = turn % len(names)  # another one begins each time
                 for name in names[first:] + names[:first]:
-                    wanted = endless(learned[endpoint, name])
-                    costs[endpoint][name].append(
-                        measured := measure(stack, servers[name], wanted, scale.seconds)
-                    )
-                    log(f"  {endpoint}, {name}: {measured.server:.2f} ms {measured.rate:.0f}/s")
-            cases = [(case, found) for (table, case), found in learned.items() if table == GROWTH]
-            for case, found in cases[number % len(cases) :] + cases[: number % len(cases)]:
-                measured = measure(stack, servers[OURS], endless(found), scale.seconds)
-                costs[GROWTH][case].append(measured)
-                log(f"  {case}: {measured.server + measured.database:.2f} ms")
+                    found = measure(case, name, scale.seconds)
+                    log(f"  {case}, {name}: {found.server:.2f} ms, {found.rate:.0f}/s")
+                    costs[case][name].append(found)
     return costs
 
 
-def _learn(
-    stack: Stack, scale: Scale, servers: Mapping[str, Server]
-) -> dict[tuple[str, str], list[Target]]:
+def _learn(stack: Stack, scale: Scale, servers: Mapping[str, Server]) -> Learned:
     """The targets of each endpoint and variant, and of each case, with their responses' bodies."""
     large, *small = workspaces(scale)
-    found: dict[tuple[str, str], list[Target]] = defaultdict(list)
-    for server in servers.values():
-        stack.prepare()
-        _refuses(server, small[-1])
+    found: Learned = defaultdict(lambda: defaultdict(list))
     for endpoint in ENDPOINTS:
         log(f"comparing responses: {endpoint}")
         stack.prepare()
         for workspace in small:
-            for name, learned in _agree(servers, target(endpoint, workspace)).items():
-                found[endpoint, name].append(learned)
-    client = servers[OURS].client
-    deep = large.documents // 2
-    log(f"paging through {deep:,} documents")
-    newest, cursor = identifier("document", large.first), ""
-    for number in range(deep // 100):
+            _agree(servers, target(endpoint, workspace), found[endpoint])
+    _refuse(servers, small[-1])
+    stack.prepare()
+    client, cursor = servers[OURS].client, ""
+    log("paging through half of the documents")
+    for number in range(large.documents // 200):
         page = body(client, large, f"/api/v1/documents?limit=100{cursor}", number)
         cursor = f"&{urlencode({'cursor': json.loads(page)['nextCursor']})}"
 
-    def known(path: str, *workspaces: Workspace) -> list[Target]:
-        return [Target("", each, path, body(client, each, path)) for each in workspaces]
+    def known(case: str, path: str, *workspaces: Workspace) -> None:
+        found[case][OURS] = [Target("", w, path, body(client, w, path)) for w in workspaces]
 
-    cases = {
-        PAGE: known(LIST, large),
-        f"{PAGE}, small workspace": known(LIST, *small),
-        f"a page {deep:,} documents deep": known(LIST + cursor, large),
-        **{f"status={s}": known(f"{LIST}&status={s}", large) for s in STATUSES},
-        **{f"search: {s}": known(f"{SEARCH}&{s}", large) for s in SEARCHES},
-        SMALL_ME: known(ENDPOINTS[ME], *small),
-        LARGE_ME: known(ENDPOINTS[ME], large),
-        LARGE_FILE: known(DOWNLOAD.format(document=newest), large),
-    }
-    return {**found, **{(GROWTH, case): each for case, each in cases.items()}}
+    known(PAGE, ENDPOINTS[LIST25], large)
+    known(SMALL, ENDPOINTS[LIST25], *small)
+    known(DEEP, ENDPOINTS[LIST25] + cursor, large)
+    for case in GROWTH:
+        if case.startswith("status="):
+            known(case, f"{ENDPOINTS[LIST25]}&{case}", large)
+        elif case.startswith("search"):
+            known(case, f"/api/v1/{case}", large)
+    known(SMALL_ME, ENDPOINTS[ME], *small)
+    known(LARGE_ME, ENDPOINTS[ME], large)
+    newest = identifier("document", large.first)
+    known("a download of 1 MB", DOWNLOAD.format(document=newest), large)
+    return found
 
 
 def _comparable(body: bytes) -> str:
@@ -125,42 +168,41 @@ def _comparable(body: bytes) -> str:
     return json.dumps(value)
 
 
-def _agree(servers: Mapping[str, Server], target: Target) -> dict[str, Target]:
-    """The target with the body of each variant's response.
+def _agree(servers: Mapping[str, Server], each: Target, found: dict[str, list[Target]]) -> None:
+    """Adds the target with the body of each variant's response.
 
     Raises:
         Disagreement: a variant responds differently from the first one, or leads to another next
             page.
     """
-    learned, expected = {}, list[str]()
+    expected = ""
     for name, server in servers.items():
-        first = body(server.client, target.workspace, target.path)
-        pages = [_comparable(first)]
+        first = body(server.client, each.workspace, each.path)
+        pages = _comparable(first)
         if cursor := json.loads(first).get("nextCursor"):
-            following = f"{target.path}&{urlencode({'cursor': cursor})}"
-            pages.append(_comparable(body(server.client, target.workspace, following)))
+            following = f"{each.path}&{urlencode({'cursor': cursor})}"
+            pages += _comparable(body(server.client, each.workspace, following))
         expected = expected or pages
-        for one, other in zip(expected, pages, strict=True):
-            if one != other:
-                equal = len(commonprefix([one, other]))
-                shown = other[max(0, equal - 50) : equal + 50]
-                raise Disagreement(f"{name}, {target.path}: {shown}")
-        learned[name] = target._replace(body=first)
-    return learned
+        if pages != expected:
+            equal = len(commonprefix([expected, pages]))
+            raise Disagreement(f"{name}, {each.path}: {pages[max(0, equal - 50) : equal + 50]}")
+        found[name].append(each._replace(body=first))
 
 
-def _refuses(server: Server, workspace: Workspace) -> None:
-    """Checks that a variant refuses a key that does not exist, and one that is used too often.
+def _refuse(servers: Mapping[str, Server], workspace: Workspace) -> None:
+    """Checks that all variants refuse keys that do not exist, and one that is used too often.
 
     Raises:
-        Disagreement: it does not.
+        Disagreement: one does not.
     """
-    raw = workspace.keys[-1].raw
-    if (unknown := get(server.client, "/api/v1/me", raw[:-1] + "_").status_code) != 401:
-        raise Disagreement(f"{server.title}: {unknown} for a key that does not exist")
-    # Twice the limit: the window may end meanwhile.
-    for _ in range(2 * REQUESTS_PER_MINUTE):
-        if (status := get(server.client, "/api/v1/me", raw).status_code) != 200:
-            break
-    if status != 429:
-        raise Disagreement(f"{server.title}: {status} for a key that is used too often")
+    raw, found = workspace.keys[-1].raw, []
+    for server in servers.values():
+        found.append(get(server.client, ENDPOINTS[ME], raw[:-1] + "_").status_code)
+    # They have one limit or one each; its window may end meanwhile.
+    for server in servers.values():
+        for _ in range(2 * REQUESTS_PER_MINUTE):
+            if (status := get(server.client, ENDPOINTS[ME], raw).status_code) != 200:
+                break
+        found.append(status)
+    if found != [401] * len(servers) + [429] * len(servers):
+        raise Disagreement(f"a key that does not exist, one that is used too often: {found}")

@@ -13,7 +13,6 @@ import boto3
 import psutil
 import psycopg
 import redis
-from botocore.config import Config
 
 from bench import loading, log
 from bench.loading import ROOT, Scale
@@ -21,16 +20,6 @@ from config import dev as embedded
 from config.dev import SERVICES
 from config.dev.attach import owned
 from config.dev.service import Service
-
-# What an operator does for a database of this size; fsync stays on.
-AS_IN_PRODUCTION = {
-    "shared_buffers": "25%",
-    "effective_cache_size": "50%",
-    "maintenance_work_mem": "4%",
-    "random_page_cost": "1.1",  # a solid-state disk
-    "max_wal_size": "16GB",  # no checkpoint during a measurement
-    "checkpoint_timeout": "30min",
-}
 
 
 def processes(service: Service) -> list[psutil.Process]:
@@ -55,28 +44,23 @@ def killed(service: Service) -> Iterator[None]:
 @contextlib.contextmanager
 def silent(service: Service) -> Iterator[None]:
     """All of its processes are stopped: connections are accepted, nothing is answered."""
-    stopped = []
     try:
         for _ in range(2):  # the first round misses those that are just being made
             for process in processes(service):
                 with contextlib.suppress(psutil.NoSuchProcess):
                     process.suspend()
-                    stopped.append(process)
         yield
     finally:
-        for process in stopped:
+        for process in processes(service):
             with contextlib.suppress(psutil.NoSuchProcess):
                 process.resume()
 
 
 class Stack:
-    """PostgreSQL, object storage and Redis on data of their own.
+    """PostgreSQL, object storage and Redis on data of their own, in a folder of DATA_DIR.
 
     Started, and owned by this process; variables that name other ones are ignored. Every process
     that is started later finds them in os.environ.
-
-    Args:
-        name: of their folder below DATA_DIR.
     """
 
     def __init__(self, name: str) -> None:
@@ -99,13 +83,10 @@ class Stack:
 
     def storage(self) -> Any:
         """A client of object storage."""
-        return boto3.client(
-            "s3",
-            endpoint_url=os.environ["S3_ENDPOINT_URL"],
-            aws_access_key_id=os.environ["S3_ACCESS_KEY_ID"],
-            aws_secret_access_key=os.environ["S3_SECRET_ACCESS_KEY"],
-            config=Config("us-east-1", signature_version="s3v4"),
-        )
+        names = ("S3_ENDPOINT_URL", "S3_ACCESS_KEY_ID", "S3_SECRET_ACCESS_KEY")
+        url, key, secret = (os.environ[name] for name in names)
+        account = {"aws_access_key_id": key, "aws_secret_access_key": secret}
+        return boto3.client("s3", "us-east-1", endpoint_url=url, **account)
 
     def prepare(self) -> None:
         """Makes every measurement begin alike: no request counted, each key's last use long ago."""
@@ -117,17 +98,15 @@ class Stack:
     def load(self, scale: Scale) -> None:
         """Uses the database of a scale, which is loaded now (`bench.loading`) or was before."""
         name, fingerprint = f"bench_{scale.name}", loading.fingerprint(scale)
+        comment = "SELECT shobj_description(oid, 'pg_database') FROM pg_database WHERE datname = %s"
         self._use("postgres")
         with self.connect() as connection:
-            query = (
-                "SELECT shobj_description(oid, 'pg_database') FROM pg_database WHERE datname = %s"
-            )
-            found = connection.execute(query, [name]).fetchone()
-            if found != (fingerprint,):
+            loaded = connection.execute(comment, [name]).fetchone() == (fingerprint,)
+            if not loaded:
                 connection.execute(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)".encode())
                 connection.execute(f"CREATE DATABASE {name}".encode())
         self._use(name)
-        if found == (fingerprint,):
+        if loaded:
             return
         log(f"loading {name} …")
         manage = [sys.executable, "manage.py", "migrate", "--verbosity", "0"]
@@ -144,12 +123,18 @@ class Stack:
             os.environ[variable] = url._replace(path=f"/{database}").geturl()
 
     def set_as_in_production(self) -> None:
-        """Restarts PostgreSQL with its settings."""
-        memory = psutil.virtual_memory().total
+        """Restarts PostgreSQL with what an operator sets for a database of this size."""
+        memory = psutil.virtual_memory().total // 2**20
+        settings = {
+            "shared_buffers": f"{memory // 4}MB",
+            "effective_cache_size": f"{memory // 2}MB",
+            "maintenance_work_mem": f"{memory // 25}MB",
+            "random_page_cost": "1.1",  # a solid-state disk
+            "max_wal_size": "16GB",  # no checkpoint during a measurement
+            "checkpoint_timeout": "30min",
+        }
         with self.administrator() as connection:
-            for name, value in AS_IN_PRODUCTION.items():
-                if value.endswith("%"):
-                    value = f"{memory * int(value[:-1]) // 100 // 2**20}MB"
+            for name, value in settings.items():
                 connection.execute(f"ALTER SYSTEM SET {name} = '{value}'".encode())
         self.postgres.stop()
         self.postgres.start()
