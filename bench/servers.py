@@ -64,12 +64,10 @@ VARIANTS = {
 
 
 def former(folder: Path, command: str) -> Variant:
-    """Another checkout of this service; its static files are collected.
+    """Another checkout of this service, and how it starts; found out if that is empty.
 
-    Args:
-        command: how it starts on `{port}`; found out if it is empty. A release that had a server of
-            its own is started without it, by granian with its number of threads, since that server
-            has one worker for each port and costs nothing a request.
+    A release that had a server of its own, with one worker for each port, is started by granian
+    with its number of threads instead: that server costs nothing a request.
     """
     environment, threads = {**AS_INSTALLED, **API}, THREADS
     if (folder / "config" / "server").is_dir():
@@ -108,7 +106,10 @@ def started(
         process.terminate()
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(PATIENCE)
-        kill(process, family)  # granian can end before a worker that is still starting
+        for each in (process, *family):  # granian can end before a worker that is still starting
+            with contextlib.suppress(psutil.NoSuchProcess):
+                each.kill()
+        process.wait()
 
 
 def children(process: Process) -> list[psutil.Process]:
@@ -116,14 +117,6 @@ def children(process: Process) -> list[psutil.Process]:
     with contextlib.suppress(psutil.NoSuchProcess):
         return psutil.Process(process.pid).children(recursive=True)
     return []
-
-
-def kill(process: Process, family: Iterable[psutil.Process]) -> None:
-    """SIGKILL to a process and to others."""
-    for each in (process, *family):
-        with contextlib.suppress(psutil.NoSuchProcess):
-            each.kill()
-    process.wait()
 
 
 def wait(port: int) -> None:

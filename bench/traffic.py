@@ -34,11 +34,7 @@ def get(client: httpx.Client, path: str, raw_key: str) -> httpx.Response:
 
 
 def body(client: httpx.Client, workspace: Workspace, path: str, request: int = 0) -> bytes:
-    """The body of a path; each key of the workspace is used for some requests.
-
-    Raises:
-        Disagreement: the status is not 200.
-    """
+    """The body of a path, which is a 200; each key of the workspace is used for some requests."""
     response = get(client, path, workspace.keys[request // USES].raw)
     if response.status_code != 200:
         raise Disagreement(f"{path}: {response.status_code} {response.text[:300]}")

@@ -12,16 +12,15 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from itertools import groupby
 from statistics import median
 
 import psutil
 
 from bench import log
-from bench.client import Outcome, counts
+from bench.client import Outcome, Request, counts
 from bench.faults.catalogue import ENDPOINTS, FAULTS, Fault
 from bench.faults.loads import Loads, learn, send, steady
-from bench.faults.node import NGINX, WATCHDOG, Node, serving
+from bench.faults.node import WATCHDOG, Node, serving
 from bench.loading import FAULTS as SCALE
 from bench.report import table, write
 from bench.servers import CORES, pin
@@ -70,10 +69,10 @@ def unrecorded(stack: Stack, outcomes: Sequence[Outcome]) -> int:
     return len(names - {name for (name,) in found})
 
 
-def inflict(fault: Fault, node: Node, loads: Loads, *, short: bool) -> Row:
+def inflict(fault: Fault, node: Node, requests: Sequence[Request], *, short: bool) -> Row:
     """One fault under load: before, during, and after until everything is healthy again."""
     node.facts, node.broken = [], []
-    with steady(node.port, loads[fault.load], RATE) as outcomes:
+    with steady(node.port, requests, RATE) as outcomes:
         time.sleep(1 if short else 5)
         began = time.monotonic()
         with fault.during(node):
@@ -94,10 +93,8 @@ def inflict(fault: Fault, node: Node, loads: Loads, *, short: bool) -> Row:
         broken += [f"{endpoint}: {what}" for what in fault.promise[endpoint].broken(own)]
         promises.setdefault(str(fault.promise[endpoint]), []).append(endpoint)
     promised = [f"{', '.join(names)}: {answer}" for answer, names in promises.items()]
-    facts = [*node.facts]
+    facts = [*node.facts, f"median {(times := ratio(before, during)):.1f} × undisturbed"]
     if fault.ratio:
-        times = ratio(before, during)
-        facts.append(f"median {times:.1f} × undisturbed")
         promised.append(f"median ≤ {fault.ratio:g} × undisturbed")
         broken += facts[-1:] if times > fault.ratio else []
     if healthy > HEALTHY:
@@ -121,16 +118,16 @@ def apart() -> Iterator[None]:
         pin(process, CORES)
 
 
-def overload(node: Node, loads: Loads) -> Row:
+def overload(node: Node, requests: Sequence[Request]) -> Row:
     """Finds the best rate, then sends `TIMES` as much."""
     best = 0.0
     with apart():
         for connections in CONNECTIONS:
             node.stack.prepare()
-            found, took = send(node.port, loads["reads"], SECONDS / 3, 0, connections)
+            found, took = send(node.port, requests, SECONDS / 3, 0, connections)
             best = max(best, sum(o.right for o in found) / took)
         node.stack.prepare()
-        found, took = send(node.port, loads["reads"], SECONDS, TIMES * best)
+        found, took = send(node.port, requests, SECONDS, TIMES * best)
     goodput = sum(o.right for o in found) / took
     broken = [f"goodput {goodput / best:.0%}"] if goodput < GOODPUT * best else []
     if rude := [o for o in found if not o.right and not (o.status == 503 and o.polite)]:
@@ -165,26 +162,21 @@ def tabled(head: Sequence[str], rows: Sequence[Row]) -> list[str]:
 
 def run(stack: Stack, names: set[str], *, short: bool) -> tuple[list[str], list[Row]]:
     """The tables, and their rows."""
-    lines: list[str] = []
-    every: list[Row] = []
-    chosen = [fault for fault in FAULTS if fault.name in names]
-    for setup, faults in groupby(chosen or FAULTS[:1], key=lambda fault: fault.setup):
-        with serving(stack, setup) as node:
-            loads, rows = learn(node.port), list[Row]()
-            for fault in faults if chosen else ():
+    faults, loads = list[Row](), list[Row]()
+    with serving(stack) as node:
+        requests = learn(node.port)
+        for fault in FAULTS:
+            if fault.name in names:
                 log(f"{fault.title} ({fault.name}) …")
-                rows.append(inflict(fault, node, loads, short=short))
-                log(f"  {'; '.join(rows[-1][1]) or 'holds'}")
-            head = ("fault", *ENDPOINTS, "healthy after", "found", "promise")
-            lines += [f"## {setup[0].upper()}{setup[1:]}", "", *tabled(head, rows)]
-            every += rows
-            if "overload" in names and setup == NGINX:
-                log("overload …")
-                rows = [overload(node, loads)]
-                rows += [crowded(node, loads, pause) for pause in CROWDED]
-                lines += ["## Overload", "", *tabled(("load", "found", "promise"), rows)]
-                every += rows
-    return lines, every
+                faults.append(inflict(fault, node, requests["mixed"], short=short))
+                log(f"  {'; '.join(faults[-1][1]) or 'holds'}")
+        if "overload" in names:
+            log("overload …")
+            loads.append(overload(node, requests["reads"]))
+            loads += [crowded(node, requests, pause) for pause in CROWDED]
+    tables = tabled(("fault", *ENDPOINTS, "healthy after", "found", "promise"), faults)
+    tables += tabled(("load", "found", "promise"), loads) if loads else []
+    return tables, faults + loads
 
 
 def main() -> None:
@@ -194,10 +186,8 @@ def main() -> None:
     options = parser.parse_args()
     known = {fault.name for fault in FAULTS} | {"overload"}
     names = set(SHORT.split()) if options.short else known
-    if options.only:
-        names = set(options.only.split(","))
-        if unknown := names - known:
-            parser.error(f"no such fault: {', '.join(unknown)}")
+    if options.only and not (names := set(options.only.split(","))) <= known:
+        parser.error(f"no such fault; there are {', '.join(sorted(known))}")
     os.environ["PATH"] += ":/usr/sbin"  # where Debian installs nginx
     stack = Stack("faults")
     stack.load(SCALE)
@@ -207,17 +197,10 @@ def main() -> None:
         sys.stdout.write("\n".join(lines))
     else:
         nginx = subprocess.run(["nginx", "-v"], capture_output=True, text=True).stderr  # noqa: S607
-        write(
-            stack,
-            "reliability.md",
-            smoke="The short form: a smoke test." if options.short else "",
-            nginx=nginx.removeprefix("nginx version: ").strip(),
-            rate=RATE,
-            watchdog=WATCHDOG,
-            held=len(rows) - len(failed),
-            all=len(rows),
-            tables=lines,
-        )
+        smoke = "The short form: a smoke test." if options.short else ""
+        facts = {"nginx": nginx.removeprefix("nginx version: ").strip(), "watchdog": WATCHDOG}
+        numbers = {"rate": RATE, "held": len(rows) - len(failed), "all": len(rows)}
+        write(stack, "reliability.md", smoke=smoke, tables=lines, **facts, **numbers)
     if failed:
         sys.exit("Promises that do not hold:\n" + "\n".join(failed))
 

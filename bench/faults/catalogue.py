@@ -12,7 +12,7 @@ from typing import NamedTuple
 import psutil
 
 from bench.client import Outcome, counts
-from bench.faults.node import ALONE, BY_PROXY, NGINX, Node
+from bench.faults.node import Node
 from bench.loading import FAULTS as SCALE
 from bench.loading import identifier, workspaces
 from bench.servers import PATIENCE, wait
@@ -62,8 +62,6 @@ class Fault(NamedTuple):
     promise: dict[str, Answer]  # for each endpoint
     ratio: float = 0.0  # the median may be so many times the one before; 0 for any
     seconds: float = 12.0  # between entering and leaving
-    load: str = "mixed"  # of bench.faults.loads
-    setup: str = NGINX
 
 
 def _of(kind: Callable[[Service], AbstractContextManager[None]], number: int) -> During:
@@ -77,15 +75,6 @@ def _restarted(node: Node) -> Iterator[None]:
     node.stack.postgres.stop()
     node.stack.postgres.start()
     yield
-
-
-@contextlib.contextmanager
-def _dropped(node: Node) -> Iterator[None]:
-    """Nothing arrives any longer, in either direction."""
-    assert node.database  # noqa: S101 - the setup has it
-    node.database.silence()
-    yield
-    node.database.restore()
 
 
 @contextlib.contextmanager
@@ -142,8 +131,10 @@ WITHOUT_REDIS = {**dict.fromkeys(READS, Answer(slowest=0.5, median=0.2)), "downl
 WITHOUT_STORE = {**FINE, "download": Answer((200, 503), 6.0, 6.0)}
 AT_ONCE = dict.fromkeys(ENDPOINTS, Answer((200, 503), 1.0, 0.5))
 BY_TIME_OUT = dict.fromkeys(ENDPOINTS, Answer((200, 503), 9.0, 9.0))  # nginx waits 8 s
+FROZEN = dict.fromkeys(ENDPOINTS, Answer((200, 503), 9.0, 1.0))
 LOCKED = {**BY_TIME_OUT, "me": Answer(slowest=6.0, median=0.2)}
 POSTGRES, S3, REDIS = range(3)  # of the stack's services
+KILL, STOP = psutil.Process.kill, psutil.Process.suspend
 BODIES = (SIGN_IN_FORM,) * 200
 HEADERS = (f"GET /api/v1/me HTTP/1.1\r\nHost: {HOST}\r\nX-Slow: ".encode(),) * 300
 IDLE = (b"",) * 3000
@@ -157,19 +148,11 @@ FAULTS = [
     Fault("postgres-restarted", "PostgreSQL, fast restart", _restarted, AT_ONCE, seconds=5),
     Fault("postgres-silent", "PostgreSQL silent (SIGSTOP)", _of(silent, POSTGRES), BY_TIME_OUT),
     Fault("locked-documents", "LOCK documents_document", _locked, LOCKED),
-    Fault("worker-killed", "a worker killed", _worker(psutil.Process.kill, 5), FINE, seconds=3),
-    Fault(
-        "worker-frozen",
-        "a worker frozen (SIGSTOP)",
-        _worker(psutil.Process.suspend, 30),
-        {**BY_TIME_OUT, **dict.fromkeys(READS, Answer((200, 503), 9.0, 1.0))},
-        seconds=3,
-    ),
+    Fault("worker-killed", "a worker killed", _worker(KILL, 5), FINE, seconds=3),
+    Fault("worker-frozen", "a worker frozen (SIGSTOP)", _worker(STOP, 30), FROZEN, seconds=3),
     Fault("slow-downloads", "200 downloads at 1 KB/s", _slow(200), FINE, 3.0),
     Fault("slow-bodies", "200 bodies at a byte a second", _slow(0, *BODIES), FINE, 3.0),
     Fault("half-headers", "300 half headers", _slow(0, *HEADERS), FINE, 3.0),
     Fault("idle", "3,000 idle connections", _slow(0, *IDLE), FINE, 3.0),
     Fault("all-slow", "all of these", _slow(200, *BODIES, *HEADERS, *IDLE), FINE, 3.0),
-    Fault("postgres-dropped", "packets dropped", _dropped, BY_TIME_OUT, setup=BY_PROXY),
-    Fault("alone", "32 downloads at 1 KB/s", _slow(32), FINE, 3.0, load="neighbour", setup=ALONE),
 ]

@@ -20,14 +20,9 @@ from bench.servers import CORES, GRANIAN, PATIENCE, WSGI, Process
 from bench.stack import Stack
 from config.dev.service import HOST
 from config.runtime.ports import free_port
-from tests.support.proxy import Proxy
 
 DEPLOY = ROOT / "deploy"
 WATCHDOG = servers.of_the_unit(r"WatchdogSec=(\d+)", 20)  # seconds
-RUN_THREADS = 64  # of `make run`
-NGINX = "behind nginx"
-BY_PROXY = "behind nginx, PostgreSQL behind a proxy"
-ALONE = "one process without nginx, as make run starts it"
 
 
 class Instance:
@@ -53,7 +48,8 @@ class Instance:
                         while self._socket.recv(100, socket.MSG_DONTWAIT):
                             late = time.monotonic() + WATCHDOG
                     if time.monotonic() > late:
-                        servers.kill(self.process, servers.children(self.process))
+                        for each in (*servers.children(self.process), self.process):
+                            each.kill()
 
     def worker(self) -> psutil.Process:
         """The process that serves: beside granian's there is a small one of Python's."""
@@ -70,9 +66,8 @@ class Node:
     """What clients talk to."""
 
     stack: Stack
-    port: int  # nginx's, or the instance's if there is no nginx
+    port: int  # nginx's
     instances: list[Instance]
-    database: Proxy | None  # in front of PostgreSQL
     facts: list[str] = field(default_factory=list)  # that a fault found out, for the page …
     broken: list[str] = field(default_factory=list)  # … and what is not as promised
 
@@ -106,30 +101,21 @@ def _upstreams() -> dict[str, int]:
 
 
 @contextlib.contextmanager
-def serving(stack: Stack, setup: str) -> Iterator[Node]:
+def serving(stack: Stack) -> Iterator[Node]:
     """A node that serves."""
+    environment = {"X_ACCEL_DOWNLOADS": "yes", "TRUSTED_PROXIES": "1", "DATABASE_OWNER_URL": ""}
     with contextlib.ExitStack() as stopping:
-        environment, database = {**servers.API, "DATABASE_OWNER_URL": ""}, None
-        if setup == BY_PROXY:
-            database = Proxy(os.environ["DATABASE_URL"])
-            stopping.callback(database.stop)
-            environment["DATABASE_URL"] = database.url
-        ports, threads = {"": free_port()}, RUN_THREADS
-        if setup != ALONE:
-            ports, threads = _upstreams(), servers.THREADS
-            environment |= {"X_ACCEL_DOWNLOADS": "yes", "TRUSTED_PROXIES": "1"}
-        instances = []
-        for number, port in enumerate(ports.values()):
-            command = servers.on_port(f"{GRANIAN} {WSGI} {threads}", port)
+        ports, instances, port = _upstreams(), list[Instance](), free_port()
+        for number, own in enumerate(ports.values()):
+            command = servers.on_port(f"{GRANIAN} {WSGI} {servers.THREADS}", own)
             command = ["taskset", "--cpu-list", str(CORES[number % len(CORES)]), *command]
             log = stack.folder / f"instance-{number}.log"
-            instances.append(Instance(port, command, log, environment))
+            instances.append(Instance(own, command, log, {**servers.API, **environment}))
             stopping.callback(instances[-1].stop)
-        for port in ports.values():
-            servers.wait(port)
-        if setup != ALONE:
-            store, port = urlsplit(os.environ["S3_ENDPOINT_URL"]).port or 80, free_port()
-            command = _front(stack.folder / "nginx", port, {**ports, "9000": store})
-            stopping.enter_context(servers.started(command, {}, stack.folder / "nginx.log"))
-            servers.wait(port)
-        yield Node(stack, port, instances, database)
+        for own in ports.values():
+            servers.wait(own)
+        store = urlsplit(os.environ["S3_ENDPOINT_URL"]).port or 80
+        command = _front(stack.folder / "nginx", port, {**ports, "9000": store})
+        stopping.enter_context(servers.started(command, {}, stack.folder / "nginx.log"))
+        servers.wait(port)
+        yield Node(stack, port, instances)

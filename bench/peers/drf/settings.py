@@ -28,11 +28,7 @@ MIDDLEWARE = [
 ]
 ROOT_URLCONF = "bench.peers.drf.views"
 DATABASES = {"default": dj_database_url.parse(os.environ["DATABASE_URL"])}
-CACHES = {
-    "default": {
-        "BACKEND": "django.core.cache.backends.redis.RedisCache",
-        "LOCATION": os.environ["REDIS_URL"],
-    }
-}
+_REDIS = "django.core.cache.backends.redis.RedisCache"
+CACHES = {"default": {"BACKEND": _REDIS, "LOCATION": os.environ["REDIS_URL"]}}
 TIME_ZONE = "UTC"
 REST_FRAMEWORK = {"DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"]}
