@@ -39,7 +39,7 @@ class Scale:
 FULL = Scale("full")
 SMALL = Scale("small", 2_000, 5, 200, keys=100, keys_each=20, seconds=0.5, rounds=1, slack=4.0)
 # What is broken by `make faults`: a workspace with a large file, and its neighbour.
-FAULTS = Scale("faults", 33, 1, 32, keys=50, keys_each=50, uploaded=2, large_file=40_000_000)
+FAULTS = Scale("faults", 33, 1, 32, keys=50, keys_each=50, uploaded=32, large_file=5_000_000)
 
 
 def derive(name: str) -> str:

@@ -1,5 +1,7 @@
 """All that is measured, in rounds. Before that, all variants must respond alike."""
 
+# ruff: noqa: I001 - on fewer lines
+
 import asyncio
 import contextlib
 import json
@@ -15,22 +17,12 @@ import uvloop
 
 from bench import log
 from bench.client import Client, Request, counts
-from bench.loading import Scale, Workspace, identifier, workspaces
+from bench.loading import Scale, workspaces
 from bench.peers import REQUESTS_PER_MINUTE
 from bench.servers import OURS, Server, Variant, serving
 from bench.stack import Stack
-from bench.traffic import (
-    DOWNLOAD,
-    ENDPOINTS,
-    LIST25,
-    ME,
-    Disagreement,
-    Target,
-    body,
-    endless,
-    get,
-    target,
-)
+from bench.traffic import DOWNLOAD, ENDPOINTS, LIST25, ME, PATHS, Disagreement, Target
+from bench.traffic import body, endless, get, target
 
 CONNECTIONS = 32  # so many that every worker has some for each of its threads
 FEWEST = 3  # responses that a measurement has at least, however long it takes
@@ -130,7 +122,11 @@ def measure_all(stack: Stack, scale: Scale, variants: Mapping[str, Variant]) -> 
 
 
 def _learn(stack: Stack, scale: Scale, servers: Mapping[str, Server]) -> Learned:
-    """The targets of each endpoint and variant, and of each case, with their responses' bodies."""
+    """The targets of each endpoint and variant, and of each case, with their responses' bodies.
+
+    Raises:
+        Disagreement: the variants do not respond alike, or do not all refuse bad keys.
+    """
     large, *small = workspaces(scale)
     found: Learned = defaultdict(lambda: defaultdict(list))
     for endpoint in ENDPOINTS:
@@ -138,29 +134,28 @@ def _learn(stack: Stack, scale: Scale, servers: Mapping[str, Server]) -> Learned
         stack.prepare()
         for workspace in small:
             _agree(servers, target(endpoint, workspace), found[endpoint])
-    _refuse(servers, small[-1])
+    raw = small[-1].keys[-1].raw
+    for name, server in servers.items():
+        # Variants share a limit or have one each; its window may end meanwhile.
+        pending = (get(server.client, PATHS[ME], raw) for _ in range(2 * REQUESTS_PER_MINUTE))
+        if 429 not in (response.status_code for response in pending):
+            raise Disagreement(f"{name} has no rate limit")
+        if get(server.client, PATHS[ME], f"{raw}_").status_code != 401:
+            raise Disagreement(f"{name} accepts a key that does not exist")
     stack.prepare()
     client, cursor = servers[OURS].client, ""
     log("paging through half of the documents")
     for number in range(large.documents // 200):
         page = body(client, large, f"/api/v1/documents?limit=100{cursor}", number)
         cursor = f"&{urlencode({'cursor': json.loads(page)['nextCursor']})}"
-
-    def known(case: str, path: str, *workspaces: Workspace) -> None:
-        found[case][OURS] = [Target("", w, path, body(client, w, path)) for w in workspaces]
-
-    known(PAGE, ENDPOINTS[LIST25], large)
-    known(SMALL, ENDPOINTS[LIST25], *small)
-    known(DEEP, ENDPOINTS[LIST25] + cursor, large)
-    for case in GROWTH:
-        if case.startswith("status="):
-            known(case, f"{ENDPOINTS[LIST25]}&{case}", large)
-        elif case.startswith("search"):
-            known(case, f"/api/v1/{case}", large)
-    known(SMALL_ME, ENDPOINTS[ME], *small)
-    known(LARGE_ME, ENDPOINTS[ME], large)
-    newest = identifier("document", large.first)
-    known("a download of 1 MB", DOWNLOAD.format(document=newest), large)
+    paths = {PAGE: PATHS[LIST25], SMALL: PATHS[LIST25], DEEP: PATHS[LIST25] + cursor}
+    paths |= {case: f"{PATHS[LIST25]}&{case}" for case in GROWTH if case.startswith("status=")}
+    paths |= {case: f"/api/v1/{case}" for case in GROWTH if case.startswith("search?")}
+    paths |= {SMALL_ME: PATHS[ME], LARGE_ME: PATHS[ME]}
+    paths["a download of 1 MB"] = target(DOWNLOAD, large).path
+    for case, path in paths.items():
+        where = small if case in (SMALL, SMALL_ME) else [large]
+        found[case][OURS] = [Target("", each, path, body(client, each, path)) for each in where]
     return found
 
 
@@ -191,19 +186,3 @@ def _agree(servers: Mapping[str, Server], each: Target, found: dict[str, list[Ta
             equal = len(commonprefix([expected, pages]))
             raise Disagreement(f"{name}, {each.path}: {pages[max(0, equal - 50) : equal + 50]}")
         found[name].append(each._replace(body=first))
-
-
-def _refuse(servers: Mapping[str, Server], workspace: Workspace) -> None:
-    """Checks that all variants refuse a key that does not exist, and one used too often.
-
-    Raises:
-        Disagreement: one does not.
-    """
-    raw, path = workspace.keys[-1].raw, ENDPOINTS[ME]
-    for name, server in servers.items():
-        found = [get(server.client, path, raw[:-1] + "_").status_code]
-        # They have one limit or one each; its window may end meanwhile.
-        while found[-1] in (200, 401) and len(found) < 2 * REQUESTS_PER_MINUTE:
-            found.append(get(server.client, path, raw).status_code)
-        if (found[0], found[-1]) != (401, 429):
-            raise Disagreement(f"{name}: {found[0]} for an unknown key, {found[-1]} at the limit")

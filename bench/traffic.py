@@ -16,13 +16,15 @@ AT_A_TIME = 20  # keys that are used in turn before the next ones are
 
 # `{document}` is an id of one of the workspace's.
 LIST25, LIST100, DETAIL, ME = "list, limit 25", "list, limit 100", "detail", "me"
-ENDPOINTS = {
+DOWNLOAD = "download"
+PATHS = {
     LIST25: "/api/v1/documents?limit=25",
     LIST100: "/api/v1/documents?limit=100",
     DETAIL: "/api/v1/documents/{document}",
     ME: "/api/v1/me",
+    DOWNLOAD: "/api/v1/documents/{document}/download?type=original",
 }
-DOWNLOAD = "/api/v1/documents/{document}/download?type=original"
+ENDPOINTS = (LIST25, LIST100, DETAIL, ME)  # that are compared
 
 
 class Disagreement(Exception):
@@ -62,9 +64,9 @@ class Target(NamedTuple):
 
 
 def target(endpoint: str, workspace: Workspace) -> Target:
-    """The endpoint in a workspace; in each workspace another document."""
+    """The endpoint in a workspace; in each another document, in the large one the newest."""
     number = workspace.first + workspace.number * 37 % min(workspace.documents, 1000)
-    path = ENDPOINTS[endpoint].format(document=identifier("document", number))
+    path = PATHS[endpoint].format(document=identifier("document", number))
     return Target(endpoint, workspace, path)
 
 

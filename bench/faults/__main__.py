@@ -18,13 +18,14 @@ import psutil
 
 from bench import log
 from bench.client import Outcome, Request, counts
-from bench.faults.catalogue import ENDPOINTS, FAULTS, Fault
-from bench.faults.loads import Loads, learn, send, steady
+from bench.faults.catalogue import FAULTS, Fault
+from bench.faults.loads import ENDPOINTS, learn, send, steady
 from bench.faults.node import WATCHDOG, Node, serving
 from bench.loading import FAULTS as SCALE
 from bench.report import table, write
 from bench.servers import CORES, pin
 from bench.stack import Stack
+from bench.traffic import DOWNLOAD
 
 SHORT = "redis-killed store-killed postgres-killed locked-documents worker-killed slow-bodies"
 RATE = 16.0  # requests a second of the steady load
@@ -63,7 +64,7 @@ def good(outcome: Outcome) -> bool:
 
 def unrecorded(stack: Stack, outcomes: Sequence[Outcome]) -> int:
     """Complete downloads that the audit log lacks."""
-    names = {o.request_id for o in outcomes if o.endpoint == "download" and o.right}
+    names = {o.request_id for o in outcomes if o.endpoint == DOWNLOAD and o.right}
     with stack.connect() as connection:
         found = connection.execute(RECORDED, [list(names)]).fetchall()
     return len(names - {name for (name,) in found})
@@ -137,7 +138,7 @@ def overload(node: Node, requests: Sequence[Request]) -> Row:
     return [f"{TIMES} times the best rate", f"{facts}; {ms(found)}", promised], broken
 
 
-def crowded(node: Node, loads: Loads, pause: float) -> Row:
+def crowded(node: Node, loads: dict[str, list[Request]], pause: float) -> Row:
     """One key with many connections, in a process of its own, beside a neighbour."""
     node.stack.prepare()
     before, _ = send(node.port, loads["neighbour"], SECONDS, 2 * RATE)

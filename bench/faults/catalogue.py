@@ -12,17 +12,15 @@ from typing import NamedTuple
 import psutil
 
 from bench.client import Outcome, counts
+from bench.faults.loads import ENDPOINTS
 from bench.faults.node import Node
 from bench.loading import FAULTS as SCALE
-from bench.loading import identifier, workspaces
+from bench.loading import workspaces
 from bench.servers import PATIENCE, wait
 from bench.stack import killed, silent
-from bench.traffic import DOWNLOAD, Target
+from bench.traffic import DOWNLOAD, ME, target
 from config.dev.service import HOST, Service
 from tests.support.slow_clients import SIGN_IN_FORM, SlowClients
-
-READS = ("me", "list", "detail")
-ENDPOINTS = (*READS, "download")
 
 
 class Answer(NamedTuple):
@@ -110,8 +108,7 @@ def _slow(downloads: int, *others: bytes) -> During:
     @contextlib.contextmanager
     def during(node: Node) -> Iterator[None]:
         acme = workspaces(SCALE)[0]
-        path = DOWNLOAD.format(document=identifier("document", acme.first))
-        large = itertools.cycle(Target("", acme, path).request(key).wire for key in acme.keys)
+        large = itertools.cycle(target(DOWNLOAD, acme).request(key).wire for key in acme.keys)
         with SlowClients(node.port) as clients:
             for request in itertools.islice(large, downloads):
                 clients.read(request)
@@ -125,14 +122,13 @@ def _slow(downloads: int, *others: bytes) -> During:
     return during
 
 
-OK, WHOLE = Answer(), Answer(slowest=6.0)
-FINE = {**dict.fromkeys(READS, OK), "download": WHOLE}
-WITHOUT_REDIS = {**dict.fromkeys(READS, Answer(slowest=0.5, median=0.2)), "download": WHOLE}
-WITHOUT_STORE = {**FINE, "download": Answer((200, 503), 6.0, 6.0)}
+FINE = {**dict.fromkeys(ENDPOINTS, Answer()), DOWNLOAD: Answer(slowest=6.0)}
+WITHOUT_REDIS = {**dict.fromkeys(ENDPOINTS, Answer(slowest=0.5)), DOWNLOAD: FINE[DOWNLOAD]}
+WITHOUT_STORE = {**FINE, DOWNLOAD: Answer((200, 503), 6.0, 6.0)}
 AT_ONCE = dict.fromkeys(ENDPOINTS, Answer((200, 503), 1.0, 0.5))
 BY_TIME_OUT = dict.fromkeys(ENDPOINTS, Answer((200, 503), 9.0, 9.0))  # nginx waits 8 s
 FROZEN = dict.fromkeys(ENDPOINTS, Answer((200, 503), 9.0, 1.0))
-LOCKED = {**BY_TIME_OUT, "me": Answer(slowest=6.0, median=0.2)}
+LOCKED = {**BY_TIME_OUT, ME: Answer(slowest=6.0, median=0.2)}
 POSTGRES, S3, REDIS = range(3)  # of the stack's services
 KILL, STOP = psutil.Process.kill, psutil.Process.suspend
 BODIES = (SIGN_IN_FORM,) * 200

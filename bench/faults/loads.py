@@ -12,49 +12,29 @@ import uvloop
 
 from bench.client import Client, Outcome, Request
 from bench.loading import FAULTS as SCALE
-from bench.loading import content, identifier, workspaces
-from bench.traffic import DETAIL, DOWNLOAD, ENDPOINTS, LIST25, ME, Target, body
+from bench.loading import workspaces
+from bench.traffic import DETAIL, DOWNLOAD, LIST25, ME, Target, body, target
 from config.dev.service import HOST
 
+ENDPOINTS = (ME, LIST25, DETAIL, DOWNLOAD)
 STEADY_KEYS = 8  # of each workspace, which the mixed load uses
 
-Loads = dict[str, list[Request]]  # by name; each is repeated
 
-
-def learn(port: int) -> Loads:
-    """Requests everything once, while all is healthy; the files are those that were loaded."""
-    tenants = acme, umbrella = workspaces(SCALE)
-    reads: dict[int, list[Target]] = {}
-    downloads: dict[int, Target] = {}
+def learn(port: int) -> dict[str, list[Request]]:
+    """The requests of each load, which repeats them, with the right bodies: all is healthy now."""
+    acme, umbrella = workspaces(SCALE)
+    targets = [target(endpoint, tenant) for tenant in (acme, umbrella) for endpoint in ENDPOINTS]
     with httpx.Client(base_url=f"http://{HOST}:{port}", timeout=30) as client:
-        for tenant in tenants:
-            second = tenant.first + 1  # the first one of Acme is large
-            document = identifier("document", second)
-            paths = {"me": ENDPOINTS[ME], "list": ENDPOINTS[LIST25], "detail": ENDPOINTS[DETAIL]}
-            for endpoint, path in paths.items():
-                path = path.format(document=document)
-                target = Target(endpoint, tenant, path, body(client, tenant, path))
-                reads.setdefault(tenant.number, []).append(target)
-            path = DOWNLOAD.format(document=document)
-            downloads[tenant.number] = Target("download", tenant, path, content(SCALE, second))
+        known = [each._replace(body=body(client, each.workspace, each.path)) for each in targets]
 
-    def alternating(keys: int, *, files: bool) -> list[Request]:
-        return [
-            each.request(tenant.keys[key])
-            for key in range(keys)
-            for tenant in tenants
-            for each in (*reads[tenant.number], *[downloads[tenant.number]] * files)
-        ]
+    def requests(keys: int, targets: list[Target]) -> list[Request]:
+        return [each.request(each.workspace.keys[key]) for key in range(keys) for each in targets]
 
-    mixed = alternating(STEADY_KEYS, files=True)
-    large = DOWNLOAD.format(document=identifier("document", acme.first))
-    mixed[3] = Target("download", acme, large, content(SCALE, acme.first)).request(acme.keys[0])
-    me, documents, _ = reads[umbrella.number]
     return {
-        "mixed": mixed,
-        "reads": alternating(SCALE.keys, files=False),
-        "neighbour": [each.request(key) for key in umbrella.keys for each in (me, documents)],
-        "one key": [each.request(acme.keys[0]) for each in reads[acme.number]],
+        "mixed": requests(STEADY_KEYS, known),
+        "reads": requests(SCALE.keys, [each for each in known if each.endpoint != DOWNLOAD]),
+        "neighbour": requests(SCALE.keys, known[4:6]),
+        "one key": requests(1, known[:3]),
     }
 
 
