@@ -86,10 +86,8 @@ def targets(costs: Costs) -> list[Row]:
                 rates = [a.rate / b.rate for a, b in pairs]
                 rows.append(Row(endpoint, f"requests/s of {other}", "≥", target, rates))
     for case, (base, target) in GROWTH.items():
-        times = [
-            (a.server + a.database) / (b.server + b.database)
-            for a, b in zip(costs[case][OURS], costs[base][OURS], strict=True)
-        ]
+        pairs = list(zip(costs[case][OURS], costs[base][OURS], strict=True))
+        times = [(a.server + a.database) / (b.server + b.database) for a, b in pairs]
         rows.append(Row(f"`{case}`", base, "≤", target, times))
     return rows
 
@@ -116,33 +114,28 @@ def commit(folder: Path) -> str:
     return subprocess.run(git, capture_output=True, text=True).stdout.strip()  # noqa: S603
 
 
-def machine(stack: Stack) -> dict[str, object]:
-    """The machine, the versions, and the commit."""
-    processor = re.search(r"model name\t: (.*)", Path("/proc/cpuinfo").read_text())
-    with stack.connect() as connection:
-        postgres = connection.info.parameter_status("server_version")
-    return {
-        "date": datetime.now(UTC),
-        "commit": commit(ROOT),
-        "processor": processor[1] if processor else platform.machine(),
-        "cores": os.cpu_count(),
-        "memory": psutil.virtual_memory().total / 2**30,
-        "linux": platform.release().split("-")[0],
-        "packages": f"Python {platform.python_version()}, PostgreSQL {postgres}, "
-        + ", ".join(f"{package} {version(package)}" for package in PACKAGES.split()),
-    }
-
-
 def write(stack: Stack, name: str, *, smoke: str = "", **parts: object) -> str:
     """Writes the page from the template of that name beside this file, and returns it.
 
     Args:
         smoke: why its numbers mean nothing; then it stays out of docs/.
     """
-    text = {k: "\n".join(v) if isinstance(v, list) else v for k, v in parts.items()}
-    warning = f"**{smoke}**\n\n" if smoke else ""
-    template = (ROOT / "bench" / name).read_text()
-    page = template.format(**machine(stack), **text, warning=warning)
+    processor = re.search(r"model name\t: (.*)", Path("/proc/cpuinfo").read_text())
+    with stack.connect() as connection:
+        postgres = connection.info.parameter_status("server_version")
+    versions = [f"{package} {version(package)}" for package in PACKAGES.split()]
+    page = (ROOT / "bench" / name).read_text()
+    page = page.format(
+        date=datetime.now(UTC),
+        commit=commit(ROOT),
+        processor=processor[1] if processor else platform.machine(),
+        cores=os.cpu_count(),
+        memory=psutil.virtual_memory().total / 2**30,
+        linux=platform.release().split("-")[0],
+        packages=f"Python {platform.python_version()}, PostgreSQL {postgres}, {', '.join(versions)}",
+        warning=f"**{smoke}**\n\n" if smoke else "",
+        **{k: "\n".join(v) if isinstance(v, list) else v for k, v in parts.items()},
+    )
     file = (stack.folder if smoke else ROOT / "docs") / name
     file.write_text(page)
     log(f"written: {file}")

@@ -1,7 +1,5 @@
 """All that is measured, in rounds. Before that, all variants must respond alike."""
 
-# ruff: noqa: I001 - on fewer lines
-
 import asyncio
 import contextlib
 import json
@@ -15,14 +13,13 @@ from urllib.parse import urlencode
 import psutil
 import uvloop
 
-from bench import log
+from bench import log, traffic
 from bench.client import Client, Request, counts
 from bench.loading import Scale, workspaces
 from bench.peers import REQUESTS_PER_MINUTE
 from bench.servers import OURS, Server, Variant, serving
 from bench.stack import Stack
 from bench.traffic import DOWNLOAD, ENDPOINTS, LIST25, ME, PATHS, Disagreement, Target
-from bench.traffic import body, endless, get, target
 
 CONNECTIONS = 32  # so many that every worker has some for each of its threads
 FEWEST = 3  # responses that a measurement has at least, however long it takes
@@ -59,8 +56,7 @@ Learned = dict[str, dict[str, list[Target]]]
 
 def _spent(root: int) -> float:
     """Seconds of processor time of a tree of processes, with those that have ended."""
-    total = 0.0
-    process = psutil.Process(root)
+    total, process = 0.0, psutil.Process(root)
     for each in (process, *process.children(recursive=True)):
         with contextlib.suppress(psutil.NoSuchProcess):  # it has just ended
             total += sum(each.cpu_times()[:4])
@@ -86,25 +82,16 @@ async def _measure(
 
 
 def measure(stack: Stack, server: Server, targets: list[Target], seconds: float) -> Measurement:
-    """A closed loop.
-
-    Raises:
-        Disagreement: not all responses are right.
-    """
+    """A closed loop; raises Disagreement if not all responses are right."""
     stack.prepare()
-    return uvloop.run(_measure(stack, server, endless(targets), seconds))
+    return uvloop.run(_measure(stack, server, traffic.endless(targets), seconds))
 
 
 def measure_all(stack: Stack, scale: Scale, variants: Mapping[str, Variant]) -> Costs:
-    """Measures everything.
-
-    Raises:
-        Disagreement: the variants do not respond alike, or not rightly under load.
-    """
+    """Measures everything; each round has new processes, so that their start is in the spread."""
     costs: Costs = defaultdict(lambda: defaultdict(list))
     learned: Learned = {}
     for number in range(scale.rounds):
-        # New processes for each round: the chances of a start are part of the spread.
         with serving(variants, stack.folder) as servers:
             learned = learned or _learn(stack, scale, servers)
             log(f"round {number + 1} of {scale.rounds}")
@@ -122,10 +109,9 @@ def measure_all(stack: Stack, scale: Scale, variants: Mapping[str, Variant]) -> 
 
 
 def _learn(stack: Stack, scale: Scale, servers: Mapping[str, Server]) -> Learned:
-    """The targets of each endpoint and variant, and of each case, with their responses' bodies.
+    """The targets of each endpoint or case and variant, with the right bodies.
 
-    Raises:
-        Disagreement: the variants do not respond alike, or do not all refuse bad keys.
+    Raises Disagreement if the variants do not respond alike, or do not all refuse bad keys.
     """
     large, *small = workspaces(scale)
     found: Learned = defaultdict(lambda: defaultdict(list))
@@ -133,54 +119,53 @@ def _learn(stack: Stack, scale: Scale, servers: Mapping[str, Server]) -> Learned
         log(f"comparing responses: {endpoint}")
         stack.prepare()
         for workspace in small:
-            _agree(servers, target(endpoint, workspace), found[endpoint])
+            _agree(servers, traffic.target(endpoint, workspace), found[endpoint])
     raw = small[-1].keys[-1].raw
     for name, server in servers.items():
         # Variants share a limit or have one each; its window may end meanwhile.
-        pending = (get(server.client, PATHS[ME], raw) for _ in range(2 * REQUESTS_PER_MINUTE))
+        pending = (
+            traffic.get(server.client, PATHS[ME], raw) for _ in range(2 * REQUESTS_PER_MINUTE)
+        )
         if 429 not in (response.status_code for response in pending):
             raise Disagreement(f"{name} has no rate limit")
-        if get(server.client, PATHS[ME], f"{raw}_").status_code != 401:
+        if traffic.get(server.client, PATHS[ME], f"{raw}_").status_code != 401:
             raise Disagreement(f"{name} accepts a key that does not exist")
     stack.prepare()
     client, cursor = servers[OURS].client, ""
     log("paging through half of the documents")
     for number in range(large.documents // 200):
-        page = body(client, large, f"/api/v1/documents?limit=100{cursor}", number)
+        page = traffic.body(client, large, f"/api/v1/documents?limit=100{cursor}", number)
         cursor = f"&{urlencode({'cursor': json.loads(page)['nextCursor']})}"
     paths = {PAGE: PATHS[LIST25], SMALL: PATHS[LIST25], DEEP: PATHS[LIST25] + cursor}
     paths |= {case: f"{PATHS[LIST25]}&{case}" for case in GROWTH if case.startswith("status=")}
     paths |= {case: f"/api/v1/{case}" for case in GROWTH if case.startswith("search?")}
     paths |= {SMALL_ME: PATHS[ME], LARGE_ME: PATHS[ME]}
-    paths["a download of 1 MB"] = target(DOWNLOAD, large).path
+    paths["a download of 1 MB"] = traffic.target(DOWNLOAD, large).path
     for case, path in paths.items():
         where = small if case in (SMALL, SMALL_ME) else [large]
-        found[case][OURS] = [Target("", each, path, body(client, each, path)) for each in where]
+        found[case][OURS] = [
+            Target("", each, path, traffic.body(client, each, path)) for each in where
+        ]
     return found
 
 
-def _comparable(body: bytes) -> str:
+def _comparable(text: bytes) -> str:
     """JSON whose fields, their order and values are to be equal; cursors may differ."""
-    value = json.loads(body)
+    value = json.loads(text)
     if isinstance(value.get("nextCursor"), str):
         value["nextCursor"] = "a cursor"
     return json.dumps(value)
 
 
 def _agree(servers: Mapping[str, Server], each: Target, found: dict[str, list[Target]]) -> None:
-    """Adds the target with the body of each variant's response.
-
-    Raises:
-        Disagreement: a variant responds differently from the first one, or leads to another next
-            page.
-    """
+    """Adds the target with the body of each variant, which must lead to the same next page."""
     expected = ""
     for name, server in servers.items():
-        first = body(server.client, each.workspace, each.path)
+        first = traffic.body(server.client, each.workspace, each.path)
         pages = _comparable(first)
         if cursor := json.loads(first).get("nextCursor"):
             following = f"{each.path}&{urlencode({'cursor': cursor})}"
-            pages += _comparable(body(server.client, each.workspace, following))
+            pages += _comparable(traffic.body(server.client, each.workspace, following))
         expected = expected or pages
         if pages != expected:
             equal = len(commonprefix([expected, pages]))

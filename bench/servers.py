@@ -120,11 +120,7 @@ def children(process: Process) -> list[psutil.Process]:
 
 
 def wait(port: int) -> None:
-    """Returns when the API responds on the port.
-
-    Raises:
-        RuntimeError: it does not.
-    """
+    """Returns when the API responds on the port; raises RuntimeError if it does not."""
     deadline = time.monotonic() + PATIENCE
     while time.monotonic() < deadline:
         with contextlib.suppress(httpx.TransportError):
@@ -142,12 +138,12 @@ def pin(process: psutil.Process, cores: Iterable[int]) -> None:
 
 
 class Server(NamedTuple):
-    """A variant that runs."""
+    """A variant that runs: its name, the ancestor of its processes, a client of single requests."""
 
     title: str
     port: int
-    process: Process  # the ancestor of all of its processes
-    client: httpx.Client  # for single requests
+    process: Process
+    client: httpx.Client
 
 
 @contextlib.contextmanager

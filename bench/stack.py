@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -14,7 +15,7 @@ import psutil
 import psycopg
 import redis
 
-from bench import loading, log
+from bench import loading, log, servers
 from bench.loading import ROOT, Scale
 from config import dev as embedded
 from config.dev import SERVICES
@@ -22,38 +23,32 @@ from config.dev.attach import owned
 from config.dev.service import Service
 
 
-def processes(service: Service) -> list[psutil.Process]:
-    """Its main process, and that one's children."""
-    main = psutil.Process(service.process.pid)
-    return [main, *main.children(recursive=True)]
+def _signal(service: Service, number: int) -> None:
+    """To all of its processes; the second round is for those that were just being made."""
+    for _ in range(2):
+        for process in servers.children(service.process):
+            with contextlib.suppress(psutil.NoSuchProcess):
+                process.send_signal(number)
+        service.process.send_signal(number)
 
 
 @contextlib.contextmanager
 def killed(service: Service) -> Iterator[None]:
     """All of its processes are killed; it is started again at the end only."""
-    for process in processes(service):
-        with contextlib.suppress(psutil.NoSuchProcess):
-            process.kill()
+    _signal(service, signal.SIGKILL)
     service.process.wait()
-    try:
-        yield
-    finally:
-        service.start()
+    yield
+    service.start()
 
 
 @contextlib.contextmanager
 def silent(service: Service) -> Iterator[None]:
     """All of its processes are stopped: connections are accepted, nothing is answered."""
     try:
-        for _ in range(2):  # the first round misses those that are just being made
-            for process in processes(service):
-                with contextlib.suppress(psutil.NoSuchProcess):
-                    process.suspend()
+        _signal(service, signal.SIGSTOP)
         yield
     finally:
-        for process in processes(service):
-            with contextlib.suppress(psutil.NoSuchProcess):
-                process.resume()
+        _signal(service, signal.SIGCONT)
 
 
 class Stack:
@@ -72,7 +67,7 @@ class Stack:
         self.postgres, self.s3, self.redis = self.services
 
     def connect(self) -> psycopg.Connection:
-        """A connection of the role that owns the tables."""
+        """As the role that owns the tables."""
         return psycopg.connect(os.environ["DATABASE_OWNER_URL"], autocommit=True)
 
     def administrator(self) -> psycopg.Connection:

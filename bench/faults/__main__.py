@@ -19,8 +19,7 @@ import psutil
 from bench import log
 from bench.client import Outcome, Request, counts
 from bench.faults.catalogue import FAULTS, Fault
-from bench.faults.loads import ENDPOINTS, learn, send, steady
-from bench.faults.node import WATCHDOG, Node, serving
+from bench.faults.node import ENDPOINTS, WATCHDOG, Node, learn, send, serving, steady
 from bench.loading import FAULTS as SCALE
 from bench.report import table, write
 from bench.servers import CORES, pin
@@ -37,10 +36,8 @@ CONNECTIONS = (4, 8, 16)  # with which the best rate is looked for
 TIMES, GOODPUT = 10, 0.75  # the best rate, and what of it is served meanwhile
 CROWD = 200  # connections with one key
 CROWDED = {0.0: 3.5, 0.1: 3.0}  # by their pause after a refusal: the neighbour's median, times
-RECORDED = """
-    SELECT request_id FROM audit_auditentry
-    WHERE action = 'document.downloaded' AND request_id = ANY(%s)
-"""
+RECORDED = "SELECT request_id FROM audit_auditentry \
+WHERE action = 'document.downloaded' AND request_id = ANY(%s)"
 
 # The cells of a row, and what of the promise is broken.
 Row = tuple[list[str], list[str]]
@@ -60,14 +57,6 @@ def ratio(before: Sequence[Outcome], during: Sequence[Outcome]) -> float:
 def good(outcome: Outcome) -> bool:
     """Whether a healthy service would respond like this."""
     return outcome.right and outcome.seconds <= (QUICK if outcome.size < LARGE else LARGE_QUICK)
-
-
-def unrecorded(stack: Stack, outcomes: Sequence[Outcome]) -> int:
-    """Complete downloads that the audit log lacks."""
-    names = {o.request_id for o in outcomes if o.endpoint == DOWNLOAD and o.right}
-    with stack.connect() as connection:
-        found = connection.execute(RECORDED, [list(names)]).fetchall()
-    return len(names - {name for (name,) in found})
 
 
 def inflict(fault: Fault, node: Node, requests: Sequence[Request], *, short: bool) -> Row:
@@ -100,10 +89,19 @@ def inflict(fault: Fault, node: Node, requests: Sequence[Request], *, short: boo
         broken += facts[-1:] if times > fault.ratio else []
     if healthy > HEALTHY:
         broken.append(f"healthy after {healthy:.1f} s")
-    if lost := unrecorded(node.stack, outcomes):
-        broken.append(f"{lost} downloads are not in the audit log")
-    title = f"{fault.title} ({fault.name})"
-    return [title, *cells, f"{healthy:.1f} s", "; ".join(facts), "; ".join(promised)], broken
+    downloads = {o.request_id for o in outcomes if o.endpoint == DOWNLOAD and o.right}
+    with node.stack.connect() as connection:
+        recorded = connection.execute(RECORDED, [list(downloads)]).fetchall()
+    if lost := len(downloads) - len({name for (name,) in recorded}):
+        broken.append(f"{lost} of {len(downloads)} downloads are not in the audit log")
+    facts.append(f"{len(downloads)} downloads recorded")
+    return [
+        f"{fault.title} ({fault.name})",
+        *cells,
+        f"{healthy:.1f} s",
+        "; ".join(facts),
+        "; ".join(promised),
+    ], broken
 
 
 @contextlib.contextmanager

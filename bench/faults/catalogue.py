@@ -12,8 +12,7 @@ from typing import NamedTuple
 import psutil
 
 from bench.client import Outcome, counts
-from bench.faults.loads import ENDPOINTS
-from bench.faults.node import Node
+from bench.faults.node import ENDPOINTS, Node
 from bench.loading import FAULTS as SCALE
 from bench.loading import workspaces
 from bench.servers import PATIENCE, wait
@@ -65,14 +64,6 @@ class Fault(NamedTuple):
 def _of(kind: Callable[[Service], AbstractContextManager[None]], number: int) -> During:
     """What happens to one of the stack's services."""
     return lambda node: kind(node.stack.services[number])
-
-
-@contextlib.contextmanager
-def _restarted(node: Node) -> Iterator[None]:
-    """PostgreSQL ends as an operator ends it, and is started again at once."""
-    node.stack.postgres.stop()
-    node.stack.postgres.start()
-    yield
 
 
 @contextlib.contextmanager
@@ -141,7 +132,6 @@ FAULTS = [
     Fault("store-killed", "object storage killed", _of(killed, S3), WITHOUT_STORE),
     Fault("store-silent", "object storage silent (SIGSTOP)", _of(silent, S3), WITHOUT_STORE),
     Fault("postgres-killed", "PostgreSQL killed", _of(killed, POSTGRES), AT_ONCE),
-    Fault("postgres-restarted", "PostgreSQL, fast restart", _restarted, AT_ONCE, seconds=5),
     Fault("postgres-silent", "PostgreSQL silent (SIGSTOP)", _of(silent, POSTGRES), BY_TIME_OUT),
     Fault("locked-documents", "LOCK documents_document", _locked, LOCKED),
     Fault("worker-killed", "a worker killed", _worker(KILL, 5), FINE, seconds=3),
