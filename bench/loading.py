@@ -5,7 +5,7 @@ import hmac
 import os
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from uuid import UUID
 
 import psycopg
@@ -59,17 +59,15 @@ def content(scale: Scale, number: int) -> bytes:
 
 
 class Key(NamedTuple):
-    """One API key."""
-
     id: str
     name: str
     raw: str
 
 
 class Workspace(NamedTuple):
-    """One workspace."""
+    """One workspace; number 0 is the large one."""
 
-    number: int  # 0 is the large workspace
+    number: int
     id: str
     first: int  # number of its newest document among all
     documents: int  # without the deleted ones
@@ -98,8 +96,9 @@ def fingerprint(scale: Scale) -> str:
     return hashlib.sha256(b"\0".join([*parts, *(s.read_bytes() for s in sources)])).hexdigest()
 
 
-def load(connection: psycopg.Connection, storage: Any, scale: Scale) -> None:
-    """Fills the tables of the database, which are empty, and object storage."""
+def load(connection: psycopg.Connection, bucket: Path, scale: Scale) -> None:
+    """Fills the tables of the database, which are empty, and the folder of object storage."""
+    (bucket / scale.name).mkdir(exist_ok=True)
     for each in workspaces(scale):
         values = {
             **each._asdict(),
@@ -115,8 +114,7 @@ def load(connection: psycopg.Connection, storage: Any, scale: Scale) -> None:
         }
         psycopg.ClientCursor(connection).execute(DOCUMENTS.read_bytes(), values)
         for number in range(each.first, each.first + scale.uploaded):
-            key, body = f"{scale.name}/{number * 3 + 1}", content(scale, number)
-            storage.put_object(Bucket=os.environ["S3_BUCKET"], Key=key, Body=body)
+            (bucket / scale.name / f"{number * 3 + 1}").write_bytes(content(scale, number))
     log("  indexes, vacuum and statistics …")
     connection.execute("REINDEX DATABASE")  # as dense as those of a table that is read more
     connection.execute("VACUUM (ANALYZE)")

@@ -123,7 +123,8 @@ def write(stack: Stack, name: str, *, smoke: str = "", **parts: object) -> str:
     processor = re.search(r"model name\t: (.*)", Path("/proc/cpuinfo").read_text())
     with stack.connect() as connection:
         postgres = connection.info.parameter_status("server_version")
-    versions = [f"{package} {version(package)}" for package in PACKAGES.split()]
+    versions = [f"Python {platform.python_version()}", f"PostgreSQL {postgres}"]
+    versions += [f"{package} {version(package)}" for package in PACKAGES.split()]
     page = (ROOT / "bench" / name).read_text()
     page = page.format(
         date=datetime.now(UTC),
@@ -132,7 +133,7 @@ def write(stack: Stack, name: str, *, smoke: str = "", **parts: object) -> str:
         cores=os.cpu_count(),
         memory=psutil.virtual_memory().total / 2**30,
         linux=platform.release().split("-")[0],
-        packages=f"Python {platform.python_version()}, PostgreSQL {postgres}, {', '.join(versions)}",
+        packages=", ".join(versions),
         warning=f"**{smoke}**\n\n" if smoke else "",
         **{k: "\n".join(v) if isinstance(v, list) else v for k, v in parts.items()},
     )

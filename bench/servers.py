@@ -90,7 +90,7 @@ def started(
     command: Sequence[str], environment: Mapping[str, str], log: Path, folder: Path = ROOT
 ) -> Iterator[Process]:
     """A process that ends with the benchmark, however that ends; a server may not respond yet."""
-    with log.open("ab") as output:
+    with log.open("wb") as output:
         process = subprocess.Popen(  # noqa: S603 - our own
             command,
             cwd=folder,
@@ -153,7 +153,6 @@ def serving(variants: Mapping[str, Variant], folder: Path) -> Iterator[dict[str,
         servers = {}
         for title, each in variants.items():
             port, log = free_port(), folder / f"{title.replace(' ', '-')}.log"
-            log.unlink(missing_ok=True)
             command = on_port(each.command, port)
             running = started(command, each.environment, log, each.folder)
             process = stopping.enter_context(running)

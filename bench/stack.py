@@ -7,10 +7,8 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from typing import Any
 from urllib.parse import urlsplit
 
-import boto3
 import psutil
 import psycopg
 import redis
@@ -76,13 +74,6 @@ class Stack:
         url = f"{os.environ['DATABASE_URL']}?user=postgres&password={secrets['postgres']}"
         return psycopg.connect(url, connect_timeout=5, autocommit=True)
 
-    def storage(self) -> Any:
-        """A client of object storage."""
-        names = ("S3_ENDPOINT_URL", "S3_ACCESS_KEY_ID", "S3_SECRET_ACCESS_KEY")
-        url, key, secret = (os.environ[name] for name in names)
-        account = {"aws_access_key_id": key, "aws_secret_access_key": secret}
-        return boto3.client("s3", "us-east-1", endpoint_url=url, **account)
-
     def prepare(self) -> None:
         """Makes every measurement begin alike: no request counted, each key's last use long ago."""
         with redis.Redis.from_url(os.environ["REDIS_URL"]) as counter:
@@ -107,7 +98,8 @@ class Stack:
         manage = [sys.executable, "manage.py", "migrate", "--verbosity", "0"]
         subprocess.run(manage, cwd=ROOT, check=True)  # noqa: S603 - our own
         with self.connect() as connection:
-            loading.load(connection, self.storage(), scale)
+            bucket = self.folder / "s3" / "buckets" / os.environ["S3_BUCKET"]
+            loading.load(connection, bucket, scale)
             # Last, so that an interrupted load is repeated.
             connection.execute(f"COMMENT ON DATABASE {name} IS '{fingerprint}'".encode())
 
@@ -120,14 +112,10 @@ class Stack:
     def set_as_in_production(self) -> None:
         """Restarts PostgreSQL with what an operator sets for a database of this size."""
         memory = psutil.virtual_memory().total // 2**20
-        settings = {
-            "shared_buffers": f"{memory // 4}MB",
-            "effective_cache_size": f"{memory // 2}MB",
-            "maintenance_work_mem": f"{memory // 25}MB",
-            "random_page_cost": "1.1",  # a solid-state disk
-            "max_wal_size": "16GB",  # no checkpoint during a measurement
-            "checkpoint_timeout": "30min",
-        }
+        settings = {"random_page_cost": "1.1"}  # a solid-state disk
+        settings |= {"max_wal_size": "16GB", "checkpoint_timeout": "30min"}  # none meanwhile
+        sizes = {"shared_buffers": 4, "effective_cache_size": 2, "maintenance_work_mem": 25}
+        settings |= {name: f"{memory // part}MB" for name, part in sizes.items()}
         with self.administrator() as connection:
             for name, value in settings.items():
                 connection.execute(f"ALTER SYSTEM SET {name} = '{value}'".encode())

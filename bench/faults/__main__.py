@@ -1,6 +1,6 @@
 """Breaks one part after the other under load, and writes docs/reliability.md: `make faults`.
 
-A part of it only prints its table: python -m bench.faults --only redis-killed,overload
+A part of it, whose page stays out of docs/: python -m bench.faults --only redis-killed,overload
 """
 
 import argparse
@@ -108,10 +108,9 @@ def inflict(fault: Fault, node: Node, requests: Sequence[Request], *, short: boo
 def apart() -> Iterator[None]:
     """The client has one core and the node the others: otherwise it would take the node's time."""
     own = psutil.Process()
-    node = own.children(recursive=True)
-    for process in node:
-        pin(process, CORES[:-1] or CORES)
-    pin(own, CORES[-1:])
+    node = dict.fromkeys(own.children(recursive=True), CORES[:-1] or CORES)
+    for process, cores in {**node, own: CORES[-1:]}.items():
+        pin(process, cores)
     yield
     for process in (own, *node):
         pin(process, CORES)
@@ -181,7 +180,7 @@ def run(stack: Stack, names: set[str], *, short: bool) -> tuple[list[str], list[
 def main() -> None:
     parser = argparse.ArgumentParser(description="Breaks one part after the other under load.")
     parser.add_argument("--short", action="store_true", help="a smoke test of a minute")
-    parser.add_argument("--only", help="some names, separated by commas; prints the tables")
+    parser.add_argument("--only", help="some names, separated by commas")
     options = parser.parse_args()
     known = {fault.name for fault in FAULTS} | {"overload"}
     names = set(SHORT.split()) if options.short else known
@@ -190,18 +189,15 @@ def main() -> None:
     os.environ["PATH"] += ":/usr/sbin"  # where Debian installs nginx
     stack = Stack("faults")
     stack.load(SCALE)
-    lines, rows = run(stack, names, short=options.short)
+    tables, rows = run(stack, names, short=options.short)
     failed = [f"{cells[0]}: {'; '.join(broken)}" for cells, broken in rows if broken]
-    if options.only:
-        sys.stdout.write("\n".join(lines))
-    else:
-        nginx = subprocess.run(["nginx", "-v"], capture_output=True, text=True).stderr  # noqa: S607
-        smoke = "The short form: a smoke test." if options.short else ""
-        facts = {"nginx": nginx.removeprefix("nginx version: ").strip(), "watchdog": WATCHDOG}
-        numbers = {"rate": RATE, "held": len(rows) - len(failed), "all": len(rows)}
-        write(stack, "reliability.md", smoke=smoke, tables=lines, **facts, **numbers)
+    nginx = subprocess.run(["nginx", "-v"], capture_output=True, text=True).stderr.split()[-1]  # noqa: S607
+    smoke = "A part only, or the short form." if options.short or options.only else ""
+    parts = {"tables": tables, "nginx": nginx, "watchdog": WATCHDOG, "rate": RATE}
+    parts |= {"held": len(rows) - len(failed), "all": len(rows)}
+    text = write(stack, "reliability.md", smoke=smoke, **parts)
     if failed:
-        sys.exit("Promises that do not hold:\n" + "\n".join(failed))
+        sys.exit(f"{text}\nPromises that do not hold:\n" + "\n".join(failed))
 
 
 if __name__ == "__main__":
