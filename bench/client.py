@@ -2,7 +2,6 @@
 
 import asyncio
 import hashlib
-import itertools
 import re
 import time
 from collections import Counter
@@ -116,10 +115,11 @@ class Client:
         What this process itself is late does not count as the service's latency.
         """
         due = time.monotonic()
-        for request in itertools.islice(requests, int(rate * seconds)):
+        end = due + seconds
+        while due < end:
             await asyncio.sleep(max(0.0, due - time.monotonic()))
             due = max(due, time.monotonic() - 1 / rate) + 1 / rate
-            self._run(asyncio.create_task(self.send(request)))
+            self._run(asyncio.create_task(self.send(next(requests))))
 
     async def saturate(
         self, requests: Iterator[Request], connections: int, seconds: float, pause: float = 0.0

@@ -41,11 +41,6 @@ class Row(NamedTuple):
     target: float
     measured: list[float]
 
-    def holds(self, slack: float) -> bool:
-        """Whether the median of the rounds reaches the target, made easier by `slack`."""
-        found = median(self.measured)
-        return found <= self.target * slack if self.sign == "≤" else found >= self.target / slack
-
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]], words: int = 1) -> list[str]:
     """A table, the columns after the first `words` ones aligned to the right."""
@@ -60,16 +55,17 @@ def spread(values: Sequence[float], digits: int = 2) -> str:
 
 
 def judged(rows: Sequence[Row], slack: float) -> tuple[list[str], list[str]]:
-    """The table of the targets, and those that are not met without a sentence that says why."""
+    """The table of the targets, and those that are not met without a sentence that says why.
+
+    A target holds if the median of the rounds reaches it, made easier by `slack`.
+    """
     lines, failed = [], []
-    for each in rows:
-        why = WHY_NOT.get((each.what, each.against), "")
-        holds = each.holds(slack)
-        if not holds and not why:
-            failed.append(f"{each.what}, {each.against}: {spread(each.measured)}")
-        shown = spread(each.measured, 1 if each.target >= 5 else 2)
-        verdict = "holds" if holds else f"no: {why}" if why else "**no**"
-        lines.append([each.what, each.against, f"{each.sign} {each.target:g}", shown, verdict])
+    for what, against, sign, target, found in rows:
+        times = median(found) / target if sign == "≤" else target / median(found)
+        verdict = "holds" if times <= slack else WHY_NOT.get((what, against), "**no**")
+        shown = spread(found, 1 if target >= 5 else 2)
+        lines.append([what, against, f"{sign} {target:g}", shown, verdict])
+        failed += [f"{what}, {against}: {shown}"] if verdict == "**no**" else []
     return table(("what", "against", "target", "measured", ""), lines, words=5), failed
 
 

@@ -35,16 +35,13 @@ class Answer(NamedTuple):
 
     def broken(self, outcomes: Sequence[Outcome]) -> list[str]:
         """What is not as promised."""
-        others = counts([o for o in outcomes if o.problem or o.status not in self.statuses])
-        rude = sum(o.status == 503 and not o.polite for o in outcomes)
+        rude = [o for o in outcomes if o.status == 503 and not o.polite]
+        others = [o for o in outcomes if o.problem or o.status not in self.statuses]
         times = [o.seconds for o in outcomes] or [0.0]
-        found = {
-            others: others,
-            f"503 without Retry-After or not JSON × {rude}": rude,
-            f"slowest {max(times):.1f} s": max(times) > self.slowest,
-            f"median {median(times):.2f} s": median(times) > self.median,
-        }
-        return [what for what, so in found.items() if so]
+        found = [counts(others)] if others else []
+        found += [f"503 without Retry-After or JSON × {len(rude)}"] if rude else []
+        found += [f"slowest {max(times):.1f} s"] if max(times) > self.slowest else []
+        return found + ([f"median {median(times):.2f} s"] if median(times) > self.median else [])
 
 
 During = Callable[[Node], AbstractContextManager[None]]
@@ -106,9 +103,7 @@ def _slow(downloads: int, *others: bytes) -> During:
             for beginning in others:
                 clients.send(beginning) if beginning else clients.idle()
             yield
-            statuses = Counter(clients.statuses())
-        if statuses:
-            node.facts.append(f"the slow downloads: {dict(sorted(statuses.items()))}")
+            node.facts.append(f"slow downloads: {dict(Counter(clients.statuses()))}")
 
     return during
 
@@ -122,9 +117,8 @@ FROZEN = dict.fromkeys(ENDPOINTS, Answer((200, 503), 9.0, 1.0))
 LOCKED = {**BY_TIME_OUT, ME: Answer(slowest=6.0, median=0.2)}
 POSTGRES, S3, REDIS = range(3)  # of the stack's services
 KILL, STOP = psutil.Process.kill, psutil.Process.suspend
-BODIES = (SIGN_IN_FORM,) * 200
+BODIES, IDLE = (SIGN_IN_FORM,) * 200, (b"",) * 3000
 HEADERS = (f"GET /api/v1/me HTTP/1.1\r\nHost: {HOST}\r\nX-Slow: ".encode(),) * 300
-IDLE = (b"",) * 3000
 
 FAULTS = [
     Fault("redis-killed", "Redis killed", _of(killed, REDIS), WITHOUT_REDIS),
