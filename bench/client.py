@@ -36,7 +36,6 @@ class Outcome(NamedTuple):
     status: int
     problem: str  # why there is no response, or what is wrong with it; "" if nothing is
     request_id: str
-    size: int  # bytes of the body
     polite: bool  # the response is JSON and has a Retry-After
 
     @property
@@ -52,11 +51,7 @@ def counts(outcomes: Sequence[Outcome]) -> str:
 
 
 class Client:
-    """Persistent connections to one port, one for each request in flight.
-
-    Attributes:
-        outcomes: of all requests, as they arrive.
-    """
+    """Persistent connections to one port, one for each request in flight; their outcomes."""
 
     def __init__(self, port: int) -> None:
         self._port = port
@@ -71,13 +66,10 @@ class Client:
         writer = None
         try:
             async with asyncio.timeout(TIMEOUT):
-                while self._idle and (self._idle[-1][0].at_eof()):
+                while self._idle and self._idle[-1][0].at_eof():
                     self._idle.pop()[1].transport.abort()
-                reader, writer = (
-                    self._idle.pop()
-                    if self._idle
-                    else await asyncio.open_connection(HOST, self._port)
-                )
+                idle = self._idle.pop() if self._idle else None
+                reader, writer = idle or await asyncio.open_connection(HOST, self._port)
                 writer.write(request.wire)
                 head = await reader.readuntil(b"\r\n\r\n")
                 status, length = int(head[9:12]), LENGTH.search(head)
@@ -101,9 +93,7 @@ class Client:
         name = found[1].decode() if found else ""
         polite = bool(RETRY_AFTER.search(head) and JSON.search(head))
         seconds = time.monotonic() - due
-        self.outcomes.append(
-            Outcome(request.endpoint, due, seconds, status, problem, name, size, polite)
-        )
+        self.outcomes.append(Outcome(request.endpoint, due, seconds, status, problem, name, polite))
 
     def _run(self, task: asyncio.Task[None]) -> None:
         self._tasks.add(task)
@@ -114,8 +104,7 @@ class Client:
 
         What this process itself is late does not count as the service's latency.
         """
-        due = time.monotonic()
-        end = due + seconds
+        end = (due := time.monotonic()) + seconds
         while due < end:
             await asyncio.sleep(max(0.0, due - time.monotonic()))
             due = max(due, time.monotonic() - 1 / rate) + 1 / rate
@@ -124,12 +113,10 @@ class Client:
     async def saturate(
         self, requests: Iterator[Request], connections: int, seconds: float, pause: float = 0.0
     ) -> None:
-        """Closed loop: each connection sends its next request after a response, until `close`.
+        """Closed loop until `close`; each connection may pause after a response that is not right.
 
-        Args:
-            seconds: in which the connections are opened one by one, under load. Opened all
-                together, they would all be accepted by whichever worker wakes up first.
-            pause: seconds that a connection is idle after a response that is not right.
+        They are opened one by one, in so many seconds: opened all together, they would all be
+        accepted by whichever worker wakes up first.
         """
 
         async def repeat() -> None:

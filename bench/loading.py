@@ -3,7 +3,7 @@
 import hashlib
 import hmac
 import os
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 from uuid import UUID
@@ -37,14 +37,9 @@ class Scale:
 
 
 FULL = Scale("full")
-SMALL = Scale("small", 2_000, 5, 200, keys=100, keys_each=20, seconds=0.5, rounds=1, slack=4.0)
+SMALL = Scale("small", 2_000, 5, 200, keys=100, keys_each=20, seconds=0.3, rounds=1, slack=4.0)
 # What is broken by `make faults`: a workspace with a large file, and its neighbour.
 FAULTS = Scale("faults", 33, 1, 32, keys=50, keys_each=50, uploaded=32, large_file=5_000_000)
-
-
-def derive(name: str) -> str:
-    """40 hex digits for one purpose, from the secret key of the benchmark's own folder."""
-    return hmac.digest(os.environ["SECRET_KEY"].encode(), name.encode(), hashlib.sha256).hex()[:40]
 
 
 def identifier(kind: str, number: object) -> str:
@@ -77,23 +72,16 @@ class Workspace(NamedTuple):
 
 def workspaces(scale: Scale) -> list[Workspace]:
     """The large workspace, then the small ones."""
-    found, first = list[Workspace](), 0
+    found, first, secret = list[Workspace](), 0, os.environ["SECRET_KEY"].encode()
     for number in range(scale.workspaces + 1):
         documents = scale.documents_each if number else scale.documents
         names = [f"Key {number}.{n}" for n in range(scale.keys_each if number else scale.keys)]
-        own = [Key(identifier("key", name), name, f"dtd_{derive(name)}") for name in names]
+        raw = [f"dtd_{hmac.digest(secret, name.encode(), 'sha256').hex()[:40]}" for name in names]
+        own = [Key(identifier("key", name), name, r) for name, r in zip(names, raw, strict=True)]
         name, deleted = identifier("workspace", number), documents // 100
         found.append(Workspace(number, name, first, documents, deleted, own))
         first += documents + deleted
     return found
-
-
-def fingerprint(scale: Scale) -> str:
-    """Changes whenever this file or the schema would make another database."""
-    schema = [*ROOT.glob("*/migrations/*.py"), *ROOT.glob("*/*.sql")]
-    sources = [Path(__file__), DOCUMENTS, *sorted(schema)]
-    parts = [repr(replace(scale, seconds=0, rounds=0)).encode(), derive("fingerprint").encode()]
-    return hashlib.sha256(b"\0".join([*parts, *(s.read_bytes() for s in sources)])).hexdigest()
 
 
 def load(connection: psycopg.Connection, bucket: Path, scale: Scale) -> None:

@@ -14,8 +14,9 @@ from typing import NamedTuple
 import psutil
 
 from bench import log
+from bench.loading import ROOT
 from bench.rounds import GROWTH, Costs, Measurement
-from bench.servers import DRF, FORMER, OURS, ROOT, STARLETTE
+from bench.servers import DRF, FORMER, OURS, STARLETTE
 from bench.stack import Stack
 from bench.traffic import DETAIL, LIST25, LIST100, ME
 

@@ -106,10 +106,10 @@ def started(
         process.terminate()
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(PATIENCE)
-        for each in (process, *family):  # granian can end before a worker that is still starting
+        process.kill()
+        for each in family:  # granian can end before a worker that is still starting
             with contextlib.suppress(psutil.NoSuchProcess):
                 each.kill()
-        process.wait()
 
 
 def children(process: Process) -> list[psutil.Process]:

@@ -82,32 +82,19 @@ class Stack:
             connection.execute("UPDATE apikeys_apikey SET last_used_at = now() - interval '1 hour'")
 
     def load(self, scale: Scale) -> None:
-        """Uses the database of a scale, which is loaded now (`bench.loading`) or was before."""
-        name, fingerprint = f"bench_{scale.name}", loading.fingerprint(scale)
-        comment = "SELECT shobj_description(oid, 'pg_database') FROM pg_database WHERE datname = %s"
-        self._use("postgres")
-        with self.connect() as connection:
-            loaded = connection.execute(comment, [name]).fetchone() == (fingerprint,)
-            if not loaded:
-                connection.execute(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)".encode())
-                connection.execute(f"CREATE DATABASE {name}".encode())
-        self._use(name)
-        if loaded:
-            return
+        """Loads a new database, and from now on uses that."""
+        name = f"bench_{scale.name}"
         log(f"loading {name} …")
+        with self.connect() as connection:
+            connection.execute(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)".encode())
+            connection.execute(f"CREATE DATABASE {name}".encode())
+        for variable in ("DATABASE_URL", "DATABASE_OWNER_URL"):
+            os.environ[variable] = urlsplit(os.environ[variable])._replace(path=name).geturl()
         manage = [sys.executable, "manage.py", "migrate", "--verbosity", "0"]
         subprocess.run(manage, cwd=ROOT, check=True)  # noqa: S603 - our own
         with self.connect() as connection:
             bucket = self.folder / "s3" / "buckets" / os.environ["S3_BUCKET"]
             loading.load(connection, bucket, scale)
-            # Last, so that an interrupted load is repeated.
-            connection.execute(f"COMMENT ON DATABASE {name} IS '{fingerprint}'".encode())
-
-    def _use(self, database: str) -> None:
-        """Lets the variables name another database of the same server."""
-        for variable in ("DATABASE_URL", "DATABASE_OWNER_URL"):
-            url = urlsplit(os.environ[variable])
-            os.environ[variable] = url._replace(path=f"/{database}").geturl()
 
     def set_as_in_production(self) -> None:
         """Restarts PostgreSQL with what an operator sets for a database of this size."""

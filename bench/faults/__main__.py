@@ -30,7 +30,7 @@ SHORT = "redis-killed store-killed postgres-killed locked-documents worker-kille
 RATE = 16.0  # requests a second of the steady load
 LIMIT = 60.0  # seconds after the end of a fault, healthy or not
 HEALTHY = 5.0  # seconds after the end of a fault until everything is right and quick again
-QUICK, LARGE, LARGE_QUICK = 1.0, 1_000_000, 6.0  # seconds of a response, and of so many bytes
+QUICK, DOWNLOADED = 1.0, 6.0  # seconds of a response, and of a download
 SECONDS = 12.0  # of each measurement of an overload
 CONNECTIONS = (4, 8, 16)  # with which the best rate is looked for
 TIMES, GOODPUT = 10, 0.75  # the best rate, and what of it is served meanwhile
@@ -54,9 +54,9 @@ def ratio(before: Sequence[Outcome], during: Sequence[Outcome]) -> float:
     return median(o.seconds for o in during) / median(o.seconds for o in before)
 
 
-def good(outcome: Outcome) -> bool:
+def good(one: Outcome) -> bool:
     """Whether a healthy service would respond like this."""
-    return outcome.right and outcome.seconds <= (QUICK if outcome.size < LARGE else LARGE_QUICK)
+    return one.right and one.seconds <= (DOWNLOADED if one.endpoint == DOWNLOAD else QUICK)
 
 
 def inflict(fault: Fault, node: Node, requests: Sequence[Request], *, short: bool) -> Row:
@@ -68,11 +68,11 @@ def inflict(fault: Fault, node: Node, requests: Sequence[Request], *, short: boo
         with fault.during(node):
             time.sleep(min(fault.seconds, 3.0) if short else fault.seconds)
         ended = time.monotonic()
-        while time.monotonic() < ended + LIMIT:
-            bad = [o.due + o.seconds for o in outcomes if not good(o)]
-            if time.monotonic() > max([ended, *bad]) + (1 if short else 3):
-                break
+        last = settled = ended
+        while settled - last < 3 and settled < ended + LIMIT:
             time.sleep(0.1)
+            last = max([ended, *(o.due + o.seconds for o in outcomes if not good(o))])
+            settled = time.monotonic()
     before = [o for o in outcomes if o.due < began]
     during = [o for o in outcomes if began <= o.due < ended]
     healthy = max([o.due - ended for o in outcomes if o.due >= ended and not good(o)], default=0.0)

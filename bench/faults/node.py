@@ -39,7 +39,9 @@ class Instance:
 
     process: Process
 
-    def __init__(self, port: int, command: list[str], log: Path, environment: Mapping[str, str]):
+    def __init__(
+        self, port: int, command: list[str], log: Path, environment: Mapping[str, str]
+    ) -> None:
         self.port, self._stopping = port, threading.Event()
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         self._socket.bind(f"\0bench-{port}")
@@ -57,8 +59,9 @@ class Instance:
                         while self._socket.recv(100, socket.MSG_DONTWAIT):
                             late = time.monotonic() + WATCHDOG
                     if time.monotonic() > late:
-                        for each in (*servers.children(self.process), self.process):
+                        for each in servers.children(self.process):
                             each.kill()
+                        self.process.kill()
 
     def worker(self) -> psutil.Process:
         """The process that serves: beside granian's there is a small one of Python's."""
@@ -174,11 +177,10 @@ def send(
 ) -> tuple[list[Outcome], float]:
     """An open loop of so many requests a second; or without a rate a closed one.
 
+    Returns the outcomes, and in how many seconds the requests were sent.
+
     Args:
         closed: the number of connections, and the pause of each after a refusal.
-
-    Returns:
-        The outcomes, and in how many seconds the requests were sent.
     """
 
     async def go() -> float:

@@ -4,9 +4,7 @@ import hashlib
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
-from datetime import datetime
 from typing import Any
-from uuid import UUID
 
 import asyncpg
 import msgspec
@@ -35,8 +33,7 @@ DOCUMENTS = """
     FROM documents_document AS d WHERE workspace_id = $1 AND deleted_at IS NULL
 """
 DOCUMENT = f"{DOCUMENTS} AND d.id = $2"
-NEWEST = "ORDER BY created_at DESC, d.id DESC LIMIT $2"
-PAGE, NEXT = f"{DOCUMENTS} {NEWEST}", f"{DOCUMENTS} AND (created_at, d.id) < ($3, $4) {NEWEST}"
+PAGE = f"{DOCUMENTS} ORDER BY created_at DESC, d.id DESC LIMIT $2"
 RECIPIENTS = """
     SELECT document_id::text, r.id::text, name, email, role, status, "order", sent_at, viewed_at,
         completed_at, declined_at, decline_reason
@@ -118,11 +115,8 @@ async def me(request: Request, connection: Any, key: Any) -> Response:
 
 
 async def documents(request: Request, connection: Any, key: Any) -> Response:
-    limit, query, values = int(request.query_params.get("limit", 25)), PAGE, []
-    if cursor := request.query_params.get("cursor"):
-        created_at, _, document_id = cursor.partition("_")
-        query, values = NEXT, [datetime.fromisoformat(created_at), UUID(document_id)]
-    rows = await connection.fetch(query, key["workspace_id"], limit + 1, *values)
+    limit = int(request.query_params.get("limit", 25))
+    rows = await connection.fetch(PAGE, key["workspace_id"], limit + 1)
     shown, following = rows[:limit], None
     if len(rows) > limit:
         following = f"{shown[-1]['created_at'].isoformat()}_{shown[-1]['id']}"

@@ -6,17 +6,9 @@ import dj_database_url
 
 SECRET_KEY = os.environ["SECRET_KEY"]
 ALLOWED_HOSTS = ["127.0.0.1"]
-INSTALLED_APPS = [
-    "django.contrib.auth",
-    "django.contrib.contenttypes",
-    "django.contrib.sessions",
-    "django.contrib.messages",
-    "rest_framework",
-    "workspaces",
-    "audit",
-    "apikeys",
-    "documents",
-]
+_DJANGO = ("auth", "contenttypes", "sessions", "messages")
+INSTALLED_APPS = [f"django.contrib.{app}" for app in _DJANGO]
+INSTALLED_APPS += ["rest_framework", "workspaces", "audit", "apikeys", "documents"]
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
