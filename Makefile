@@ -36,7 +36,7 @@ help:
 	@echo "make drilled  fail if the guide, deploy/ or the packages have changed since the last drill"
 	@echo "make pictures make docs/pictures, and pictures of all pages in $(DATA_DIR)/tests/screenshots"
 	@echo "make bench    measure the service beside its peers (SCALE=small: a smoke test)"
-	@echo "make faults   break each part under load (SHORT=1: a smoke test; ONLY=redis-killed,overload)"
+	@echo "make faults   break each part under load (SHORT=1: a smoke test; ONLY='redis-killed overload')"
 	@echo "make check    lint, format, types, migrations"
 	@echo "make format   write the code in its format"
 	@echo "make sbom     write the list of the service's packages, docs/sbom.json"

@@ -6,6 +6,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
+from signal import SIGKILL, SIGSTOP
 from statistics import median
 from typing import NamedTuple
 
@@ -18,7 +19,7 @@ from bench.loading import workspaces
 from bench.servers import PATIENCE, wait
 from bench.stack import killed, silent
 from bench.traffic import DOWNLOAD, ME, target
-from config.dev.service import HOST, Service
+from config.dev.service import HOST
 from tests.support.slow_clients import SIGN_IN_FORM, SlowClients
 
 
@@ -44,23 +45,17 @@ class Answer(NamedTuple):
         return found + ([f"median {median(times):.2f} s"] if median(times) > self.median else [])
 
 
-During = Callable[[Node], AbstractContextManager[None]]
-
-
 class Fault(NamedTuple):
-    """One fault."""
+    """One fault: it is entered and left; each endpoint has its promise.
+
+    The median of all responses may be `ratio` times the one before; 0 is for any.
+    """
 
     name: str
     title: str
-    during: During  # enters and leaves it
-    promise: dict[str, Answer]  # for each endpoint
-    ratio: float = 0.0  # the median may be so many times the one before; 0 for any
-    seconds: float = 12.0  # between entering and leaving
-
-
-def _of(kind: Callable[[Service], AbstractContextManager[None]], number: int) -> During:
-    """What happens to one of the stack's services."""
-    return lambda node: kind(node.stack.services[number])
+    during: Callable[[Node], AbstractContextManager[None]]
+    promise: dict[str, Answer]
+    ratio: float = 0.0
 
 
 @contextlib.contextmanager
@@ -71,41 +66,33 @@ def _locked(node: Node) -> Iterator[None]:
         yield
 
 
-def _worker(act: Callable[[psutil.Process], None], within: float) -> During:
-    """What is done to a worker; the fault lasts until its replacement serves."""
-
-    @contextlib.contextmanager
-    def during(node: Node) -> Iterator[None]:
-        instance, start = node.instances[0], time.monotonic()
-        worker = instance.worker()
-        act(worker)
-        with contextlib.suppress(psutil.TimeoutExpired):
-            worker.wait(PATIENCE)
-        wait(instance.port)
-        took = time.monotonic() - start
-        found = node.facts if took <= within else node.broken
-        found.append(f"replaced after {took:.1f} s, at most {within:g} s are promised")
-        yield
-
-    return during
+@contextlib.contextmanager
+def _worker(node: Node, number: int, within: float) -> Iterator[None]:
+    """A signal to a worker; the fault lasts until its replacement serves."""
+    instance, start = node.instances[0], time.monotonic()
+    worker = instance.worker()
+    worker.send_signal(number)
+    with contextlib.suppress(psutil.TimeoutExpired):
+        worker.wait(PATIENCE)
+    wait(instance.port)
+    took = time.monotonic() - start
+    found = node.facts if took <= within else node.broken
+    found.append(f"replaced after {took:.1f} s, at most {within:g} s are promised")
+    yield
 
 
-def _slow(downloads: int, *others: bytes) -> During:
+@contextlib.contextmanager
+def _slow(node: Node, downloads: int, *others: bytes) -> Iterator[None]:
     """Clients that read a large file at 1 KB a second, and some that send a byte a second."""
-
-    @contextlib.contextmanager
-    def during(node: Node) -> Iterator[None]:
-        acme = workspaces(SCALE)[0]
-        large = itertools.cycle(target(DOWNLOAD, acme).request(key).wire for key in acme.keys)
-        with SlowClients(node.port) as clients:
-            for request in itertools.islice(large, downloads):
-                clients.read(request)
-            for beginning in others:
-                clients.send(beginning) if beginning else clients.idle()
-            yield
-            node.facts.append(f"slow downloads: {dict(Counter(clients.statuses()))}")
-
-    return during
+    acme = workspaces(SCALE)[0]
+    large = itertools.cycle(target(DOWNLOAD, acme).request(key).wire for key in acme.keys)
+    with SlowClients(node.port) as clients:
+        for request in itertools.islice(large, downloads):
+            clients.read(request)
+        for beginning in others:
+            clients.send(beginning) if beginning else clients.idle()
+        yield
+        node.facts.append(f"slow downloads: {dict(Counter(clients.statuses()))}")
 
 
 FINE = {**dict.fromkeys(ENDPOINTS, Answer()), DOWNLOAD: Answer(slowest=6.0)}
@@ -115,24 +102,23 @@ AT_ONCE = dict.fromkeys(ENDPOINTS, Answer((200, 503), 1.0, 0.5))
 BY_TIME_OUT = dict.fromkeys(ENDPOINTS, Answer((200, 503), 9.0, 9.0))  # nginx waits 8 s
 FROZEN = dict.fromkeys(ENDPOINTS, Answer((200, 503), 9.0, 1.0))
 LOCKED = {**BY_TIME_OUT, ME: Answer(slowest=6.0, median=0.2)}
-POSTGRES, S3, REDIS = range(3)  # of the stack's services
-KILL, STOP = psutil.Process.kill, psutil.Process.suspend
 BODIES, IDLE = (SIGN_IN_FORM,) * 200, (b"",) * 3000
 HEADERS = (f"GET /api/v1/me HTTP/1.1\r\nHost: {HOST}\r\nX-Slow: ".encode(),) * 300
+ALL = (*BODIES, *HEADERS, *IDLE)
 
 FAULTS = [
-    Fault("redis-killed", "Redis killed", _of(killed, REDIS), WITHOUT_REDIS),
-    Fault("redis-silent", "Redis silent (SIGSTOP)", _of(silent, REDIS), WITHOUT_REDIS),
-    Fault("store-killed", "object storage killed", _of(killed, S3), WITHOUT_STORE),
-    Fault("store-silent", "object storage silent (SIGSTOP)", _of(silent, S3), WITHOUT_STORE),
-    Fault("postgres-killed", "PostgreSQL killed", _of(killed, POSTGRES), AT_ONCE),
-    Fault("postgres-silent", "PostgreSQL silent (SIGSTOP)", _of(silent, POSTGRES), BY_TIME_OUT),
+    Fault("redis-killed", "Redis killed", lambda n: killed(n.stack.redis), WITHOUT_REDIS),
+    Fault("redis-silent", "Redis silent", lambda n: silent(n.stack.redis), WITHOUT_REDIS),
+    Fault("store-killed", "object storage killed", lambda n: killed(n.stack.s3), WITHOUT_STORE),
+    Fault("store-silent", "object storage silent", lambda n: silent(n.stack.s3), WITHOUT_STORE),
+    Fault("postgres-killed", "PostgreSQL killed", lambda n: killed(n.stack.postgres), AT_ONCE),
+    Fault("postgres-silent", "PostgreSQL silent", lambda n: silent(n.stack.postgres), BY_TIME_OUT),
     Fault("locked-documents", "LOCK documents_document", _locked, LOCKED),
-    Fault("worker-killed", "a worker killed", _worker(KILL, 5), FINE, seconds=3),
-    Fault("worker-frozen", "a worker frozen (SIGSTOP)", _worker(STOP, 30), FROZEN, seconds=3),
-    Fault("slow-downloads", "200 downloads at 1 KB/s", _slow(200), FINE, 3.0),
-    Fault("slow-bodies", "200 bodies at a byte a second", _slow(0, *BODIES), FINE, 3.0),
-    Fault("half-headers", "300 half headers", _slow(0, *HEADERS), FINE, 3.0),
-    Fault("idle", "3,000 idle connections", _slow(0, *IDLE), FINE, 3.0),
-    Fault("all-slow", "all of these", _slow(200, *BODIES, *HEADERS, *IDLE), FINE, 3.0),
+    Fault("worker-killed", "a worker killed", lambda n: _worker(n, SIGKILL, 5), FINE),
+    Fault("worker-frozen", "a worker silent", lambda n: _worker(n, SIGSTOP, 30), FROZEN),
+    Fault("slow-downloads", "200 downloads at 1 KB/s", lambda n: _slow(n, 200), FINE, 3),
+    Fault("slow-bodies", "200 bodies at a byte a second", lambda n: _slow(n, 0, *BODIES), FINE, 3),
+    Fault("half-headers", "300 half headers", lambda n: _slow(n, 0, *HEADERS), FINE, 3),
+    Fault("idle", "3,000 idle connections", lambda n: _slow(n, 0, *IDLE), FINE, 3),
+    Fault("all-slow", "all of these", lambda n: _slow(n, 200, *ALL), FINE, 3),
 ]

@@ -10,8 +10,9 @@ import socket
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 import httpx
@@ -46,7 +47,7 @@ class Instance:
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         self._socket.bind(f"\0bench-{port}")
         environment = {**environment, "NOTIFY_SOCKET": f"@bench-{port}"}
-        self._start = lambda: servers.started(command, environment, log)
+        self._start = partial(servers.started, command, environment, log)
         self._thread = threading.Thread(target=self._keep_running)
         self._thread.start()
 
@@ -73,15 +74,14 @@ class Instance:
         self._socket.close()
 
 
-@dataclass
-class Node:
-    """What clients talk to."""
+class Node(NamedTuple):
+    """What clients talk to; what a fault found out, and what of it is not as promised."""
 
     stack: Stack
     port: int  # nginx's
     instances: list[Instance]
-    facts: list[str] = field(default_factory=list)  # that a fault found out, for the page …
-    broken: list[str] = field(default_factory=list)  # … and what is not as promised
+    facts: list[str]
+    broken: list[str]
 
 
 def _front(folder: Path, port: int, ports: Mapping[str, int]) -> list[str]:
@@ -130,7 +130,7 @@ def serving(stack: Stack) -> Iterator[Node]:
         command = _front(stack.folder / "nginx", port, {**ports, "9000": store})
         stopping.enter_context(servers.started(command, {}, stack.folder / "nginx.log"))
         servers.wait(port)
-        yield Node(stack, port, instances)
+        yield Node(stack, port, instances, [], [])
 
 
 def learn(port: int) -> dict[str, list[Request]]:
@@ -143,12 +143,9 @@ def learn(port: int) -> dict[str, list[Request]]:
     def requests(keys: int, targets: list[Target]) -> list[Request]:
         return [each.request(each.workspace.keys[key]) for key in range(keys) for each in targets]
 
-    return {
-        "mixed": requests(STEADY_KEYS, known),
-        "reads": requests(SCALE.keys, [each for each in known if each.endpoint != DOWNLOAD]),
-        "neighbour": requests(SCALE.keys, known[4:6]),
-        "one key": requests(1, known[:3]),
-    }
+    reads = requests(SCALE.keys, [each for each in known if each.endpoint != DOWNLOAD])
+    mixed, neighbour = requests(STEADY_KEYS, known), requests(SCALE.keys, known[4:6])
+    return {"mixed": mixed, "reads": reads, "neighbour": neighbour, "one key": reads[:3]}
 
 
 @contextlib.contextmanager
