@@ -2,7 +2,7 @@
 PYTHON ?= python3
 PORT ?= 8000
 DATA_DIR ?= var
-# Of make bench: full or small; also ROUNDS, DURATION in seconds, FORMER (another checkout's folder).
+# Of make bench: full or small; also ROUNDS, and FORMER, another checkout's folder.
 SCALE ?= full
 export PORT DATA_DIR
 
@@ -117,7 +117,7 @@ pictures: $(STAMP)
 
 bench: $(BENCH_STAMP)
 	@$(BIN)/python -m bench --scale $(SCALE) $(if $(ROUNDS),--rounds $(ROUNDS)) \
-		$(if $(DURATION),--duration $(DURATION)) $(if $(FORMER),--former $(FORMER))
+		$(if $(FORMER),--former $(FORMER))
 
 faults: $(BENCH_STAMP)
 	@$(BIN)/python -m bench.faults $(if $(SHORT),--short) $(if $(ONLY),--only $(ONLY))

@@ -17,13 +17,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Measures the service and its peers.")
     parser.add_argument("--scale", choices=("full", "small"), default="full")
     parser.add_argument("--rounds", type=int)
-    parser.add_argument("--duration", type=float, help="seconds of one measurement")
     parser.add_argument("--former", type=Path, help="the folder of another checkout")
     parser.add_argument("--former-start", default="", help="its command, with {port}")
     options = parser.parse_args()
     scale = SMALL if options.scale == "small" else FULL
-    rounds, seconds = options.rounds or scale.rounds, options.duration or scale.seconds
-    scale = replace(scale, rounds=rounds, seconds=seconds)
+    scale = replace(scale, rounds=options.rounds or scale.rounds)
     stack = Stack("bench")
     stack.set_as_in_production()
     stack.load(scale)

@@ -100,10 +100,7 @@ class Client:
         task.add_done_callback(self._tasks.discard)
 
     async def at_rate(self, requests: Iterator[Request], rate: float, seconds: float) -> None:
-        """Open loop: so many requests a second.
-
-        What this process itself is late does not count as the service's latency.
-        """
+        """Open loop: so many requests a second; what this process itself is late does not count."""
         end = (due := time.monotonic()) + seconds
         while due < end:
             await asyncio.sleep(max(0.0, due - time.monotonic()))
@@ -115,8 +112,7 @@ class Client:
     ) -> None:
         """Closed loop until `close`; each connection may pause after a response that is not right.
 
-        They are opened one by one, in so many seconds: opened all together, they would all be
-        accepted by whichever worker wakes up first.
+        They are opened in so many seconds: else all would be accepted by one quick worker.
         """
 
         async def repeat() -> None:

@@ -15,7 +15,7 @@ import psutil
 
 from bench import log
 from bench.loading import ROOT
-from bench.rounds import GROWTH, Costs, Measurement
+from bench.rounds import GROWTH, Costs
 from bench.servers import DRF, FORMER, OURS, STARLETTE
 from bench.stack import Stack
 from bench.traffic import DETAIL, LIST25, LIST100, ME
@@ -91,13 +91,8 @@ def targets(costs: Costs) -> list[Row]:
 
 def measured(costs: Costs) -> list[str]:
     """All measurements, of each endpoint and case with each variant."""
-
-    def cells(rounds: Sequence[Measurement]) -> list[str]:
-        *parts, rates = zip(*rounds, strict=True)
-        return [*map(spread, parts), spread(rates, 0)]
-
     rows = [
-        [f"`{case}`", variant, *cells(rounds)]
+        [f"`{case}`", variant, *map(spread, zip(*rounds, strict=True))]
         for case, variants in costs.items()
         for variant, rounds in sorted(variants.items())
     ]

@@ -29,7 +29,6 @@ SMALL_ME, LARGE_ME = "/me of a small workspace", "/me of the large workspace"
 # Searches that cost much: what is frequent, alone and not together, and all that can be asked for.
 SEARCHES = (
     "status=SENT&status=VIEWED",
-    "title=lease&recipientStatus=APPROVED&status=COMPLETED&sort=completed",
     "title=lease+1+2+3+4+5+6+7&recipientStatus=SIGNED&status=COMPLETED&status=EXPIRED"
     "&sentFrom=2023-01-01&createdFrom=2023-01-01&completedFrom=2023-01-01&expiresFrom=2023-01-01",
 )

@@ -46,10 +46,7 @@ class Answer(NamedTuple):
 
 
 class Fault(NamedTuple):
-    """One fault: it is entered and left; each endpoint has its promise.
-
-    The median of all responses may be `ratio` times the one before; 0 is for any.
-    """
+    """One fault, and each endpoint's promise; the median may be `ratio` times the one before."""
 
     name: str
     title: str

@@ -104,20 +104,17 @@ def _front(folder: Path, port: int, ports: Mapping[str, int]) -> list[str]:
     return ["nginx", "-p", f"{folder}/", "-c", str(folder / "nginx.conf"), "-g", "daemon off;"]
 
 
-def _upstreams() -> dict[str, int]:
-    """A port of ours for each address of the API in deploy/; nothing here asks for pages."""
-    text = (DEPLOY / "upstreams.conf").read_text()
-    blocks = re.findall(r"^upstream (\w+) \{(.*?)^\}", text, re.MULTILINE | re.DOTALL)
-    api = [block for name, block in blocks if name not in ("pages", "object_storage")]
-    return {number: free_port() for number in re.findall(r"127\.0\.0\.1:(\d+)", str(api))}
-
-
 @contextlib.contextmanager
 def serving(stack: Stack) -> Iterator[Node]:
     """A node that serves."""
     environment = {"X_ACCEL_DOWNLOADS": "yes", "TRUSTED_PROXIES": "1", "DATABASE_OWNER_URL": ""}
     with contextlib.ExitStack() as stopping:
-        ports, instances, port = _upstreams(), list[Instance](), free_port()
+        instances, port = list[Instance](), free_port()
+        text = (DEPLOY / "upstreams.conf").read_text()
+        blocks = re.findall(r"^upstream (\w+) \{(.*?)^\}", text, re.MULTILINE | re.DOTALL)
+        # A port of ours for each address of the API; nothing here asks for pages.
+        api = str([each for name, each in blocks if name not in ("pages", "object_storage")])
+        ports = {number: free_port() for number in re.findall(r"127\.0\.0\.1:(\d+)", api)}
         for number, own in enumerate(ports.values()):
             command = servers.on_port(f"{GRANIAN} {WSGI} {servers.THREADS}", own)
             command = ["taskset", "--cpu-list", str(CORES[number % len(CORES)]), *command]
@@ -172,12 +169,9 @@ def steady(port: int, requests: Sequence[Request], rate: float) -> Iterator[list
 def send(
     port: int, load: Sequence[Request], seconds: float, rate: float = 0, *closed: float
 ) -> tuple[list[Outcome], float]:
-    """An open loop of so many requests a second; or without a rate a closed one.
+    """An open loop of so many requests a second; or a closed one, of so many connections and pause.
 
     Returns the outcomes, and in how many seconds the requests were sent.
-
-    Args:
-        closed: the number of connections, and the pause of each after a refusal.
     """
 
     async def go() -> float:

@@ -4,6 +4,7 @@ import hashlib
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any
 
 import asyncpg
@@ -39,7 +40,6 @@ RECIPIENTS = """
         completed_at, declined_at, decline_reason
     FROM documents_recipient r WHERE document_id = ANY($1::uuid[]) ORDER BY "order", r.id
 """
-SETTINGS = {"plan_cache_mode": "force_generic_plan"}
 encode = msgspec.json.Encoder().encode
 
 
@@ -62,8 +62,7 @@ def respond(body: object, status: int = 200) -> Response:
     return Response(encode(body), status, media_type="application/json")
 
 
-def refuse(status: int) -> Response:
-    return respond({"error": "Refused."}, status)
+refuse = partial(respond, {"error": "Refused."})
 
 
 def with_key(endpoint: Callable[..., Awaitable[Response]]) -> Callable[..., Awaitable[Response]]:
@@ -136,8 +135,7 @@ async def keep(connection: Any) -> None:
 
 @asynccontextmanager
 async def lifespan(app: Starlette) -> AsyncIterator[None]:
-    url = os.environ["DATABASE_URL"]
-    async with asyncpg.create_pool(url, reset=keep, server_settings=SETTINGS) as pool:
+    async with asyncpg.create_pool(os.environ["DATABASE_URL"], reset=keep) as pool:
         app.state.pool = pool
         app.state.redis = redis.asyncio.from_url(os.environ["REDIS_URL"])
         yield
