@@ -1,6 +1,5 @@
 """Reading objects: what comes of every way in which object storage can fail."""
 
-import functools
 import gc
 import io
 import itertools
@@ -33,14 +32,13 @@ Point = Callable[..., None]
 
 
 @pytest.fixture
-def point(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Point:
+def point(settings: Any) -> Point:
     """Makes this process use object storage with other options, for example another URL."""
 
     def point(**options: Any) -> None:
         default = settings.STORAGES["default"]
         changed = {**default, "OPTIONS": default["OPTIONS"] | options}
         settings.STORAGES = {**settings.STORAGES, "default": changed}
-        monkeypatch.setattr(storage, "client", functools.cache(storage.client.__wrapped__))
         storage.client()
 
     return point

@@ -12,13 +12,12 @@ from pathlib import Path
 import psutil
 import pytest
 
-from audit.models import AuditEntry
 from tests.support import factories
 from tests.support.factories import Tenant
 from tests.support.processes import worker_of
 from tests.support.proxy import HOST
-from tests.support.server import ROOT, Server, eventually, running
-from tests.support.slow_clients import SlowClients, download_request
+from tests.support.server import ROOT, Server, running
+from tests.support.slow_clients import download_request
 
 GRACE = 6  # seconds
 
@@ -132,25 +131,6 @@ def test_sigterm_lets_a_download_end(instance: Server, acme: Tenant) -> None:
             received += len(block)
     assert received > size
     assert instance.wait_for_end(GRACE) == 0
-    [ended] = AuditEntry.objects.filter(action="document.download_ended")
-    assert ended.bytes_sent == size
-
-
-def test_sigterm_cuts_a_slow_download_and_records_it_as_broken_off(
-    instance: Server, acme: Tenant
-) -> None:
-    instance.wait()
-    size = 30_000_000
-    document = factories.document(acme.workspace, content=bytes(size))
-    with SlowClients(instance.port) as clients:
-        clients.read(download_request(document.id, acme.raw))
-        assert eventually(lambda: clients.statuses() == [200])
-        instance.terminate()
-        assert instance.wait_for_end(GRACE + 2) is not None
-    [ended] = AuditEntry.objects.filter(action="document.download_ended")
-    assert ended.bytes_sent is not None
-    assert 0 <= ended.bytes_sent < size
-    assert ended.detail == f"broken off at {ended.bytes_sent:,} of 30,000,000 bytes"
 
 
 def test_start_tells_which_variables_are_called_otherwise_now(
