@@ -32,6 +32,7 @@ CONNECT_TIMEOUT = 2
 READ_TIMEOUT = 4  # without a byte
 AT_ONCE = 1  # a request that fails sooner is sent again: its kept connection may have died
 CHUNK_SIZE = 180 * 1024  # bytes; with 64 KiB the throughput is a fifth lower
+NAMED_KEYS = 20  # of objects that could not be deleted
 BUCKET = "(the bucket)"  # in messages, in the place of an object's key
 
 CLIENT_CONFIG = Config(
@@ -191,10 +192,16 @@ def delete(keys: Iterable[str]) -> None:
     """Deletes objects; ignores missing ones.
 
     Raises:
-        StorageError: one could not be deleted, so the following are left too.
+        StorageError: one could not be deleted; the text names it and the following ones.
     """
-    for key in keys:
-        request(key, functools.partial(_store.delete, key))
+    left = list(keys)
+    try:
+        while left:
+            request(left[0], functools.partial(_store.delete, left[0]))
+            left.pop(0)
+    except StorageError as exc:
+        named = ", ".join(left[:NAMED_KEYS]) + (" …" if len(left) > NAMED_KEYS else "")
+        raise StorageError(f"up to {len(left):,} objects could not be deleted: {named}") from exc
 
 
 def signed_url(key: str, seconds: int) -> str:
