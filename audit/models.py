@@ -29,14 +29,14 @@ class Action(models.TextChoices):
     facts: str
     colour: str
 
-    def __new__(cls, value: str, facts: str, colour: str = "") -> Self:
+    def __new__(cls, value: str, facts: str = "", colour: str = "") -> Self:
         self = str.__new__(cls, value)
         self._value_, self.facts, self.colour = value, facts, colour
         return self
 
-    # When it expires and what it is for; what it was; when it ends and the new key.
+    # When it expires; what it was; when it ends and the new key.
     KEY_CREATED = "key.created", "by key (detail)", "ok", "API key created"
-    KEY_CHANGED = "key.changed", "by key detail", "API key's name or note changed"
+    KEY_CHANGED = "key.changed", "by key detail", "API key's name changed"
     KEY_ROLLED = "key.rolled", "by key detail", "API key rolled"
     KEY_REVOKED = "key.revoked", "by key", "warn", "API key revoked"
     KEY_DELETED = "key.deleted", "by key", "warn", "API key deleted"
@@ -219,6 +219,11 @@ class AuditEntry(models.Model):
     def action_label(self) -> str:
         """What happened, in words; the stored value if a later release has written it."""
         return str(Action(self.action).label) if self.action in Action else self.action
+
+    @property
+    def colour(self) -> str:
+        """The colour of the action; "" if it has none."""
+        return Action(self.action).colour if self.action in Action else ""
 
     @property
     def key_label(self) -> str:

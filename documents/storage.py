@@ -7,7 +7,7 @@ client, since django-storages' file object would copy a whole object before its 
 import contextlib
 import functools
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable
 from email.utils import parsedate_to_datetime
 from io import BytesIO
 from typing import IO, TYPE_CHECKING, Any, TypeVar
@@ -156,7 +156,7 @@ def check(key: str, size: int) -> None:
         raise StorageError(f"object {key}: {found} bytes instead of {size}")
 
 
-def read(key: str) -> Iterator[bytes]:
+def read(key: str) -> Generator[bytes, None, None]:
     """The bytes of an object in chunks, whatever its length.
 
     Raises:
@@ -185,7 +185,8 @@ def save(content: IO[bytes], key: str | None = None) -> str:
         StorageError: it cannot be written.
     """
     name = key or new_key()
-    return request(name, functools.partial(_store.save, name, File(content)))
+    request(name, functools.partial(_store.save, name, File(content)))
+    return name
 
 
 def delete(keys: Iterable[str]) -> None:

@@ -270,7 +270,7 @@ class AuditEntryAdmin(ExportViews):
             sealed = pill("bad", "changed")
         return {
             "entry": entry,
-            "colour": Action(entry.action).colour if entry.action in Action else "",
+            "colour": entry.colour,
             "word": entry.action_label,
             "who": entry.person or key,
             "what": format_html_join(", ", "{}", ((part,) for part in parts if part)),

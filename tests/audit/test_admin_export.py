@@ -14,8 +14,10 @@ from django.utils import timezone
 
 from audit.admin import export, sending
 from audit.models import COLUMNS, Action, AuditEntry
+from tests.support import factories
 from tests.support.database import no_entries
 from tests.support.factories import Tenant, at, uid
+from tests.support.server import Server
 from tests.support.staff import EXPORT, HISTORY, happened, of, shown, signed_in, support
 
 pytestmark = pytest.mark.usefixtures("patient_counting")
@@ -238,6 +240,26 @@ def test_export_that_takes_too_long_is_broken_off(
     response: Any = sam.get(EXPORT)
     with pytest.raises(TimeoutError):
         list(response)
+
+
+def test_export_that_nobody_reads_leaves_other_pages_alone(server: Server, acme: Tenant) -> None:
+    happened(20_000, user_agent="x" * 400, action=Action.LOGIN)
+    wires = []
+    for number in range(3):  # fewer than there are threads
+        person = factories.user(f"sam{number}@support.example", is_staff=True, is_superuser=True)
+        client = signed_in(person)
+        cookie = f"sessionid={client.cookies['sessionid'].value}"
+        request = f"GET {{}} HTTP/1.1\r\nHost: localhost\r\nCookie: {cookie}\r\n\r\n"
+        wire = server.connect()
+        wires.append(wire)
+        wire.sendall(request.format(EXPORT).encode())
+        assert wire.recv(100).startswith(b"HTTP/1.1 200")
+    with server.connect() as wire:
+        wire.sendall(request.format(HISTORY).encode())
+        assert wire.recv(100).startswith(b"HTTP/1.1 200")
+    for wire in wires:
+        wire.close()
+    assert len(recorded()) == 3
 
 
 # --- Who exported it

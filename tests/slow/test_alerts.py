@@ -61,6 +61,13 @@ CASES: list[tuple[str, int, Series, int, Series]] = [
         {'documents_usage_flush_failures_total{kind="usage"}': "0 6x20"},
     ),
     (
+        "DocumentsCompletionsLost",
+        11,
+        {"documents_downloads_without_end_ratio": "0.06x20"},
+        20,
+        {"documents_downloads_without_end_ratio": "0.04x20"},
+    ),
+    (
         "DocumentsBackupOld",
         28 * HOURS,
         {"documents_backup_timestamp_seconds": "0x2000"},
@@ -90,6 +97,7 @@ CASES: list[tuple[str, int, Series, int, Series]] = [
 ]
 # The metrics, with values with which these alerts fire.
 READ_FROM_DATABASE = {
+    "documents_downloads_without_end_ratio": "0.1",
     "documents_audit_unsealed_seconds": "700",
     "documents_audit_foreign": "1",
     "documents_audit_verification_failed": "1",
@@ -100,6 +108,7 @@ READ_FROM_DATABASE = {
     "documents_events_held_seconds": "700",
 }
 READING_ALERTS = (
+    "DocumentsCompletionsLost",
     "DocumentsAuditNotSealed",
     "DocumentsAuditForeign",
     "DocumentsAuditDamaged",
