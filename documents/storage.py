@@ -13,7 +13,6 @@ from io import BytesIO
 from typing import IO, TYPE_CHECKING, Any, TypeVar
 from uuid import uuid4
 
-from boto3.s3.transfer import TransferConfig
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 from django.core.files import File
@@ -48,7 +47,6 @@ CLIENT_CONFIG = Config(
     request_checksum_calculation="when_required",
     response_checksum_validation="when_required",
 )
-ONE_REQUEST = TransferConfig(multipart_threshold=5 * 1024**3, use_threads=False)  # S3's most bytes
 
 
 class StorageError(Exception):
@@ -64,16 +62,30 @@ class OutOfReach(StorageError):
 
 
 class PdfStorage(S3Storage):  # type: ignore[misc] # it has no types
-    """The project's default storage (`STORAGES`), with our client configuration."""
+    """The project's default storage (`STORAGES`), with our client configuration.
+
+    django-storages makes boto3 build a class for each object (1 ms). Saving and sizes, which are
+    frequent, do without.
+    """
 
     def get_default_settings(self) -> dict[str, Any]:
-        ours = {"client_config": CLIENT_CONFIG, "transfer_config": ONE_REQUEST}
-        return {**super().get_default_settings(), **ours}
+        return {**super().get_default_settings(), "client_config": CLIENT_CONFIG}
 
     @functools.cached_property
     def connection(self) -> Any:
         """One for all threads: each client takes 17 MB. The first use must not be in several."""
         return super().connection
+
+    def _save(self, name: str, content: Any) -> str:
+        content.seek(0)
+        request = {"Bucket": self.bucket_name, "Key": name, "ContentType": "application/pdf"}
+        self.connection.meta.client.put_object(Body=content, **request)
+        return name
+
+    def size(self, name: str) -> int:
+        """The bytes of an object; -1 if object storage does not say it."""
+        found = self.connection.meta.client.head_object(Bucket=self.bucket_name, Key=name)
+        return int(found.get("ContentLength", -1))
 
 
 _store: PdfStorage = default_storage  # type: ignore[assignment]
@@ -89,14 +101,14 @@ def request(key: str, send: Callable[[], T], *, again: bool = True) -> T:
     """Sends a request about an object. There is a second try only if the first fails at once.
 
     Raises:
-        Missing: there is no such object.
+        Missing: there is no such object, which object storage does not say of a HEAD.
         OutOfReach: it failed.
         StorageError: object storage refuses it.
     """
     started = time.monotonic()
     try:
         return send()
-    except (FileNotFoundError, ClientError, BotoCoreError, HTTPError, ValueError) as exc:
+    except (ClientError, BotoCoreError, HTTPError, ValueError) as exc:
         error = _error(key, exc)
         failed_at_once = isinstance(error, OutOfReach) and time.monotonic() - started < AT_ONCE
         if not (again and failed_at_once):
@@ -105,9 +117,7 @@ def request(key: str, send: Callable[[], T], *, again: bool = True) -> T:
 
 
 def _error(key: str, exc: Exception) -> StorageError:
-    """What an error of boto3 or django-storages means."""
-    if isinstance(exc, FileNotFoundError):
-        return Missing(f"object {key}: {exc}")
+    """What an error of boto3 means."""
     if not isinstance(exc, ClientError):  # a ValueError is a length that is no number
         return OutOfReach(f"object {key}: {exc}")
     metadata = exc.response["ResponseMetadata"]
