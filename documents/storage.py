@@ -78,8 +78,9 @@ class PdfStorage(S3Storage):  # type: ignore[misc] # it has no types
 
     def _save(self, name: str, content: Any) -> str:
         content.seek(0)
-        request = {"Bucket": self.bucket_name, "Key": name, "ContentType": "application/pdf"}
-        self.connection.meta.client.put_object(Body=content, **request)
+        self.connection.meta.client.put_object(
+            Bucket=self.bucket_name, Key=name, Body=content.file, ContentType="application/pdf"
+        )
         return name
 
     def size(self, name: str) -> int:
