@@ -102,7 +102,7 @@ def request(key: str, send: Callable[[], T], *, again: bool = True) -> T:
     """Sends a request about an object. There is a second try only if the first fails at once.
 
     Raises:
-        Missing: there is no such object, which object storage does not say of a HEAD.
+        Missing: there is no such object.
         OutOfReach: it failed.
         StorageError: object storage refuses it.
     """
@@ -128,8 +128,10 @@ def _error(key: str, exc: Exception) -> StorageError:
         text += f"; the bucket is in {region}, so set S3_REGION to that"
     if metadata["HTTPStatusCode"] >= 500:
         return OutOfReach(text)
-    # A missing bucket is a 404 too.
-    return (Missing if exc.response["Error"]["Code"] == "NoSuchKey" else StorageError)(text)
+    # A missing bucket is a 404 too, but the response to a HEAD does not say what is missing.
+    what = (exc.operation_name, exc.response["Error"]["Code"])
+    missing = what[1] == "NoSuchKey" or what == ("HeadObject", "404")
+    return (Missing if missing else StorageError)(text)
 
 
 def open_object(

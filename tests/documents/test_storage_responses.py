@@ -267,4 +267,6 @@ def test_reading_object_of_another_length_is_no_failure_of_storage(store: Proxy,
             storage.open_object(key, 5)
         with pytest.raises(StorageError, match=f"{len(CONTENT)} bytes instead of 5"):
             storage.check(key, 5)
+        with pytest.raises(Missing):
+            storage.check("none.pdf", 5)
     assert b"".join(storage.open_object(key, len(CONTENT))) == CONTENT
