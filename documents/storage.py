@@ -220,8 +220,7 @@ def delete(keys: Iterable[str]) -> None:
 
 def signed_url(key: str, seconds: int) -> str:
     """A URL that gives its holder access to the object for so many seconds."""
-    url: str = _store.url(key, expire=seconds)
-    return url
+    return str(_store.url(key, expire=seconds))
 
 
 def check_bucket() -> None:
