@@ -1,143 +1,153 @@
-"""An import from beginning to end, which writes all documents of a file or none."""
+"""An import from beginning to end."""
 
+import contextlib
 import functools
 import hashlib
-import logging
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from uuid import UUID
+from typing import BinaryIO
+from uuid import UUID, uuid5
 
-from django.db import connection, transaction
+from django.db import IntegrityError, transaction
 
 from audit.record import together
 from config.management.progress import Progress, Report
-from config.management.shutdown import Shutdown, graceful_shutdown
+from config.management.shutdown import graceful_shutdown
+from config.runtime.logs import redact
 from documents import storage
-from documents.importing.entries import DocumentEntry, read
-from documents.importing.files import CheckedFile, check_file, check_files, upload
-from documents.importing.problems import Invalid, Problems
-from documents.importing.writer import Record, Writer
-from documents.models import StoredFile
+from documents.importing.entries import DocumentEntry, Invalid, read
+from documents.importing.files import local_file
+from documents.importing.writer import Counts, Line, Writer
 from documents.pages import PageCounter
 from workspaces.models import Workspace
 
-log = logging.getLogger(__name__)
-
-BATCH = 200  # documents that are written together, or files that are uploaded
+BATCH = 200  # documents that are written in one transaction
 CACHED = 4096  # files; documents that share a PDF are mostly near each other
-BOM = b"\xef\xbb\xbf"
+SHOWN = 500  # characters of a problem
 
 
-@dataclass(frozen=True)
-class Counts:
-    """What an import did.
-
-    Attributes:
-        files: objects that were uploaded; files that a document has already are not.
-    """
-
-    created: int
-    updated: int
-    files: int
+class ImportRefused(Exception):
+    """Lines were refused, and with `strict` nothing was imported."""
 
 
-def import_file(
+def import_lines(
     workspace: Workspace,
-    file: Path,
-    report: Report = lambda line: None,
+    content: BinaryIO,
+    folder: Path,
+    report: Report,
     *,
     by: str,
+    strict: bool = False,
 ) -> Counts:
-    """Imports the documents of a file into a workspace: all of them, or none.
+    """Imports the documents of a file into a workspace.
 
     Args:
+        folder: of the PDFs.
+        report: called with a line for each problem, and about once a second for the progress.
         by: who imports, for the audit log.
-        report: called about once a second with a line about the progress.
+        strict: all lines are imported, or none.
 
     Raises:
-        ImportRefused: the file has problems; the text lists them.
-        StorageError: the object storage cannot be used.
-        django.db.Error: the database cannot be used, or another import came in between.
-        OSError: the file cannot be read.
-        Stopped: a signal asked the process to end, between two steps.
+        ImportRefused: a line was refused, with `strict`.
+        StorageError, django.db.Error, OSError: what it needs cannot be used. The batches before
+            that are imported, and importing the file again imports the others.
+        Stopped: a signal asked the process to end, between two lines.
     """
-    with graceful_shutdown() as shutdown, file.open("rb") as content, PageCounter() as counter:
-        progress, problems = Progress(report), Problems()
-        digest = hashlib.file_digest(content, "sha256").hexdigest()
-        content.seek(0)
-        writer = Writer(workspace, problems, by, digest)
-        uploaded: list[str] = []  # keys of objects that may exist
-        committing = False
-        try:
-            with transaction.atomic(durable=True):
-                with connection.cursor() as cursor:  # files are uploaded meanwhile
-                    cursor.execute("SET LOCAL idle_in_transaction_session_timeout = '15min'")
-                with together():
-                    check = functools.partial(check_file, file.parent.resolve(), counter)
-                    records = _records(content, check, problems, shutdown)
-                    while batch := list(islice(records, BATCH)):
-                        writer.write(batch)
-                        progress.note(f"line {batch[-1].line:,} …")
-                    problems.raise_if_any(file.name)
-                    files = iter(writer.uploads.items())
-                    while some := dict(islice(files, BATCH)):
-                        uploaded += some
-                        upload(some, shutdown)
-                        progress.note(f"{len(uploaded):,} of {len(writer.uploads):,} files …")
-                        with connection.cursor() as cursor:  # ends its idle time
-                            cursor.execute("SELECT 1")
-                shutdown.check()
-                committing = True
-        except BaseException:
-            # The commit may have succeeded although it raised; the objects are needed then. If the
-            # database is out of reach, this query raises and the objects are kept too.
-            stored = StoredFile.objects.filter(object_key__in=uploaded[:1])
-            if not (committing and stored.exists()):
-                storage.delete(uploaded)
-            raise
-        try:
-            storage.delete(writer.replaced)
-        except storage.StorageError as exc:
-            log.warning("The documents are imported, but of the files they had before: %s", exc)
-        return Counts(writer.created, writer.updated, len(uploaded))
+    sha256 = hashlib.file_digest(content, "sha256").hexdigest()
+    content.seek(0)
+    writer, progress = Writer(workspace, by, sha256), Progress(report)
+    with graceful_shutdown() as shutdown, PageCounter() as counter:
+        reader = Reader(workspace, folder.resolve(), counter, report)
+        lines = reader.lines(content, shutdown.check)
+        with transaction.atomic() if strict else contextlib.nullcontext():
+            if strict:  # all are read before any is written
+                lines = iter(list(lines))
+            while not (strict and reader.refused) and (batch := list(islice(lines, BATCH))):
+                _write(writer, batch, reader)
+                progress.note(f"line {batch[-1].number:,} …")
+            if strict and reader.refused:
+                raise ImportRefused(f"Refused lines: {reader.refused:,}.")
+    storage.delete(writer.replaced)
+    return writer.counts._replace(refused=reader.refused)
 
 
-def _records(
-    content: Iterable[bytes],
-    check: Callable[[str], CheckedFile],
-    problems: Problems,
-    shutdown: Shutdown,
-) -> Iterator[Record]:
-    """The valid documents of the file; what is wrong with the others is added to `problems`."""
-    check = functools.lru_cache(CACHED)(check)
-    ids: dict[tuple[bool, UUID], int] = {}
-    for number, line in enumerate(content, 1):
-        shutdown.check()
-        text = line.removeprefix(BOM) if number == 1 else line
-        if text.strip():
+def _write(writer: Writer, batch: Sequence[Line], reader: "Reader") -> None:
+    """Writes lines in one transaction, or each in its own if one of them is refused."""
+    try:
+        with transaction.atomic(), together():
+            writer.write(batch)
+    except (IntegrityError, Invalid) as exc:
+        if len(batch) == 1:
+            reader.refuse(batch[0].number, " ".join(str(exc).split()))
+            return
+        for line in batch:
+            _write(writer, [line], reader)
+
+
+class Reader:
+    """Reads the lines of a file.
+
+    Attributes:
+        refused: lines, so far.
+    """
+
+    def __init__(
+        self, workspace: Workspace, folder: Path, counter: PageCounter, report: Report
+    ) -> None:
+        self.refused = 0
+        self._workspace, self._report = workspace, report
+        self._file = functools.lru_cache(CACHED)(functools.partial(local_file, folder))
+        self._pages = functools.lru_cache(CACHED)(counter.count)
+        self._copies: Counter[UUID] = Counter()  # of lines without an id
+
+    def refuse(self, number: int, problem: str) -> None:
+        self.refused += 1
+        self._say(number, problem)
+
+    def _say(self, number: int, text: str) -> None:
+        """Without secrets of the file, and without characters that change a terminal."""
+        shown = (c if c.isprintable() else repr(c)[1:-1] for c in redact(text)[:SHOWN])
+        self._report(f"line {number}, {''.join(shown)}")
+
+    def lines(self, content: Iterable[bytes], check: functools.partial) -> Iterator[Line]:
+        """The valid lines; the others are refused."""
+        for number, line in enumerate(content, 1):
+            check()
+            text = line.removeprefix(b"\xef\xbb\xbf" if number == 1 else b"").strip()
             try:
-                entry = read(text)
-                _check_ids(entry, number, ids)
-                yield Record(number, entry, check_files(entry, check))
+                if text:
+                    yield self._line(number, text)
             except Invalid as exc:
-                problems.append((number, str(exc)))
+                self.refuse(number, str(exc))
 
+    def _line(self, number: int, text: bytes) -> Line:
+        entry = read(text)
+        self._set_ids(entry, text)
+        files = {}
+        for file_type, name in entry.files.items():
+            try:
+                if name:
+                    files[file_type] = self._file(name)
+            except Invalid as exc:
+                raise Invalid(f"files.{file_type}: {name!r} {exc}") from None
+        pages = self._pages(files["original"].path)
+        if isinstance(pages, int):
+            entry.page_count = pages
+        elif entry.page_count:
+            self._say(number, f"note: the original {pages}; pageCount is taken from the line")
+        else:
+            raise Invalid(f"pageCount: is required, since the original {pages}")
+        entry.file_size = files["original"].size
+        return Line(number, entry, files)
 
-def _check_ids(entry: DocumentEntry, number: int, ids: dict[tuple[bool, UUID], int]) -> None:
-    """Adds the ids of a line.
-
-    Args:
-        ids: the line of each id, apart for documents (True) and recipients.
-
-    Raises:
-        Invalid: one is in the file already.
-    """
-    recipients = (
-        (f"recipients[{n}].id", False, each.id) for n, each in enumerate(entry.recipients)
-    )
-    for path, of_document, id in (("id", True, entry.id), *recipients):
-        if (of_document, id) in ids:
-            raise Invalid(f"{path}: {id} is on line {ids[of_document, id]} already")
-        ids[of_document, id] = number
+    def _set_ids(self, entry: DocumentEntry, text: bytes) -> None:
+        """Gives ids to what has none: the same ones whenever the same line is imported."""
+        if entry.id is None:
+            of_line = uuid5(self._workspace.pk, text.decode())
+            self._copies[of_line] += 1
+            entry.id = uuid5(of_line, str(self._copies[of_line]))
+        for number, recipient in enumerate(entry.recipients):
+            recipient.id = recipient.id or uuid5(entry.id, str(number))
+            recipient.decline_reason = recipient.decline_reason or None
