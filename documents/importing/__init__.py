@@ -17,6 +17,6 @@ Each batch of lines is one transaction. A line that is refused is named, and the
 imported; with `strict`, all lines are imported or none.
 """
 
-from documents.importing.run import Counts, ImportRefused, import_lines
+from documents.importing.run import ImportRefused, import_lines
 
-__all__ = ["Counts", "ImportRefused", "import_lines"]
+__all__ = ["ImportRefused", "import_lines"]

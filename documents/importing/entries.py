@@ -90,6 +90,7 @@ def _broken_rules(document: DocumentEntry) -> Iterator[str]:
             yield f"{path}: must not be blank"
     yield from _bad_times(document)
     for number, recipient in enumerate(document.recipients):
+        recipient.decline_reason = recipient.decline_reason or None
         yield from _bad_times(recipient, f"recipients[{number}].")
         if not is_address(recipient.email):
             yield f"recipients[{number}].email: must have one @, and no spaces"

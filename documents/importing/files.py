@@ -35,17 +35,17 @@ def local_file(folder: Path, name: str) -> LocalFile:
         paths = [(folder / each).resolve() for each in names]
         path = next(filter(Path.is_file, paths), paths[0])  # opening a named pipe would block
         if not path.is_relative_to(folder):
-            raise Invalid("leads out of the imported file's folder")
+            raise Invalid(f"files: {name!r} leads out of the imported file's folder")
         if not path.is_file():
-            raise Invalid("is not there, or is not a file")
+            raise Invalid(f"files: {name!r} is not there, or is not a file")
         with path.open("rb") as file:
             if b"%PDF-" not in file.read(HEADER_WITHIN):
-                raise Invalid("is not a PDF")
+                raise Invalid(f"files: {name!r} is not a PDF")
             file.seek(0)
             digest = hashlib.file_digest(file, "sha256").hexdigest()
             return LocalFile(path, file.tell(), digest)
-    except (OSError, RuntimeError, ValueError) as exc:  # links in a circle; a NUL character
-        raise Invalid(f"cannot be read ({getattr(exc, 'strerror', None) or exc})") from exc
+    except (OSError, RuntimeError) as exc:  # RuntimeError: symbolic links in a circle
+        raise Invalid(f"files: {name!r} cannot be read: {exc}") from exc
 
 
 def upload(files: Mapping[str, LocalFile]) -> None:
@@ -56,11 +56,8 @@ def upload(files: Mapping[str, LocalFile]) -> None:
         OSError: one cannot be read any more.
     """
     storage.client()  # made once, for all threads
-    pool = ThreadPoolExecutor(WORKERS, thread_name_prefix="upload")
-    try:
+    with ThreadPoolExecutor(WORKERS, thread_name_prefix="upload") as pool:
         list(pool.map(_upload, files.keys(), files.values()))
-    finally:  # waits for those that have begun
-        pool.shutdown(cancel_futures=True)
 
 
 def _upload(key: str, file: LocalFile) -> None:

@@ -14,18 +14,17 @@ from django.db import IntegrityError, transaction
 
 from audit.record import together
 from config.management.progress import Progress, Report
-from config.management.shutdown import graceful_shutdown
+from config.management.shutdown import Shutdown, graceful_shutdown
 from config.runtime.logs import redact
 from documents import storage
 from documents.importing.entries import DocumentEntry, Invalid, read
 from documents.importing.files import local_file
-from documents.importing.writer import Counts, Line, Writer
+from documents.importing.writer import Line, write
 from documents.pages import PageCounter
 from workspaces.models import Workspace
 
 BATCH = 200  # documents that are written in one transaction
 CACHED = 4096  # files; documents that share a PDF are mostly near each other
-SHOWN = 500  # characters of a problem
 
 
 class ImportRefused(Exception):
@@ -40,7 +39,7 @@ def import_lines(
     *,
     by: str,
     strict: bool = False,
-) -> Counts:
+) -> dict[str, int]:
     """Imports the documents of a file into a workspace.
 
     Args:
@@ -48,6 +47,10 @@ def import_lines(
         report: called with a line for each problem, and about once a second for the progress.
         by: who imports, for the audit log.
         strict: all lines are imported, or none.
+
+    Returns:
+        The documents that were created and updated, the files that were uploaded, and the lines
+        that were refused.
 
     Raises:
         ImportRefused: a line was refused, with `strict`.
@@ -57,97 +60,91 @@ def import_lines(
     """
     sha256 = hashlib.file_digest(content, "sha256").hexdigest()
     content.seek(0)
-    writer, progress = Writer(workspace, by, sha256), Progress(report)
+    progress = Progress(report)
     with graceful_shutdown() as shutdown, PageCounter() as counter:
-        reader = Reader(workspace, folder.resolve(), counter, report)
-        lines = reader.lines(content, shutdown.check)
+        importer = Importer(workspace, report, by, sha256)
+        lines = importer.lines(content, folder.resolve(), counter, shutdown)
+        counts = importer.counts
         with transaction.atomic() if strict else contextlib.nullcontext():
             if strict:  # all are read before any is written
                 lines = iter(list(lines))
-            while not (strict and reader.refused) and (batch := list(islice(lines, BATCH))):
-                _write(writer, batch, reader)
+            while not (strict and counts["refused"]) and (batch := list(islice(lines, BATCH))):
+                importer.write(batch)
                 progress.note(f"line {batch[-1].number:,} …")
-            if strict and reader.refused:
-                raise ImportRefused(f"Refused lines: {reader.refused:,}.")
-    storage.delete(writer.replaced)
-    return writer.counts._replace(refused=reader.refused)
+            if strict and counts["refused"]:
+                raise ImportRefused(f"Refused lines: {counts['refused']:,}.")
+    storage.delete(importer.replaced)
+    return counts
 
 
-def _write(writer: Writer, batch: Sequence[Line], reader: "Reader") -> None:
-    """Writes lines in one transaction, or each in its own if one of them is refused."""
-    try:
-        with transaction.atomic(), together():
-            writer.write(batch)
-    except (IntegrityError, Invalid) as exc:
-        if len(batch) == 1:
-            reader.refuse(batch[0].number, " ".join(str(exc).split()))
-            return
-        for line in batch:
-            _write(writer, [line], reader)
-
-
-class Reader:
-    """Reads the lines of a file.
+class Importer:
+    """Reads the lines of a file, and writes batches of them.
 
     Attributes:
-        refused: lines, so far.
+        counts: as `import_lines` returns them.
+        replaced: keys of objects that no document has any more, once all is committed.
     """
 
-    def __init__(
-        self, workspace: Workspace, folder: Path, counter: PageCounter, report: Report
-    ) -> None:
-        self.refused = 0
-        self._workspace, self._report = workspace, report
-        self._file = functools.lru_cache(CACHED)(functools.partial(local_file, folder))
-        self._pages = functools.lru_cache(CACHED)(counter.count)
-        self._copies: Counter[UUID] = Counter()  # of lines without an id
+    def __init__(self, workspace: Workspace, report: Report, by: str, import_sha256: str) -> None:
+        self.workspace, self.report, self.by = workspace, report, by
+        self.import_sha256 = import_sha256
+        self.counts = dict.fromkeys(("created", "updated", "files", "refused"), 0)
+        self.replaced: list[str] = []
+        self.copies: Counter[UUID] = Counter()  # of lines without an id
 
-    def refuse(self, number: int, problem: str) -> None:
-        self.refused += 1
-        self._say(number, problem)
+    def write(self, batch: Sequence[Line]) -> None:
+        """Writes lines in one transaction, or each in its own if one of them is refused."""
+        try:
+            with transaction.atomic(), together():
+                written = write(self.workspace, batch, by=self.by, import_sha256=self.import_sha256)
+        except (IntegrityError, Invalid) as exc:
+            if len(batch) == 1:
+                return self.refuse(batch[0].number, exc)
+            for line in batch:
+                self.write([line])
+            return None
+        self.counts["created"] += written.created
+        self.counts["updated"] += len(batch) - written.created
+        self.counts["files"] += written.files
+        self.replaced += written.replaced
+        return None
 
-    def _say(self, number: int, text: str) -> None:
-        """Without secrets of the file, and without characters that change a terminal."""
-        shown = (c if c.isprintable() else repr(c)[1:-1] for c in redact(text)[:SHOWN])
-        self._report(f"line {number}, {''.join(shown)}")
+    def refuse(self, number: int, problem: Exception) -> None:
+        self.counts["refused"] += 1
+        self.report(f"line {number}, {redact(' '.join(str(problem).split()))}")
 
-    def lines(self, content: Iterable[bytes], check: functools.partial) -> Iterator[Line]:
+    def lines(
+        self, content: Iterable[bytes], folder: Path, counter: PageCounter, shutdown: Shutdown
+    ) -> Iterator[Line]:
         """The valid lines; the others are refused."""
+        find = functools.lru_cache(CACHED)(functools.partial(local_file, folder))
+        count = functools.lru_cache(CACHED)(counter.count)
         for number, line in enumerate(content, 1):
-            check()
+            shutdown.check()
             text = line.removeprefix(b"\xef\xbb\xbf" if number == 1 else b"").strip()
+            if not text:
+                continue
             try:
-                if text:
-                    yield self._line(number, text)
+                entry = read(text)
+                self.set_ids(entry, text)
+                files = {kind: find(name) for kind, name in entry.files.items() if name}
+                pages = count(files["original"].path)
+                if isinstance(pages, int):
+                    entry.page_count = pages
+                elif not entry.page_count:
+                    raise Invalid(f"pageCount: is required, since the original {pages}")
+                else:
+                    self.report(f"line {number}, note: pageCount is used: the original {pages}")
+                entry.file_size = files["original"].size
+                yield Line(number, entry, files)
             except Invalid as exc:
-                self.refuse(number, str(exc))
+                self.refuse(number, exc)
 
-    def _line(self, number: int, text: bytes) -> Line:
-        entry = read(text)
-        self._set_ids(entry, text)
-        files = {}
-        for file_type, name in entry.files.items():
-            try:
-                if name:
-                    files[file_type] = self._file(name)
-            except Invalid as exc:
-                raise Invalid(f"files.{file_type}: {name!r} {exc}") from None
-        pages = self._pages(files["original"].path)
-        if isinstance(pages, int):
-            entry.page_count = pages
-        elif entry.page_count:
-            self._say(number, f"note: the original {pages}; pageCount is taken from the line")
-        else:
-            raise Invalid(f"pageCount: is required, since the original {pages}")
-        entry.file_size = files["original"].size
-        return Line(number, entry, files)
-
-    def _set_ids(self, entry: DocumentEntry, text: bytes) -> None:
+    def set_ids(self, entry: DocumentEntry, text: bytes) -> None:
         """Gives ids to what has none: the same ones whenever the same line is imported."""
         if entry.id is None:
-            of_line = uuid5(self._workspace.pk, text.decode())
-            self._copies[of_line] += 1
-            entry.id = uuid5(of_line, str(self._copies[of_line]))
+            of_line = uuid5(self.workspace.pk, text.decode())
+            self.copies[of_line] += 1
+            entry.id = uuid5(of_line, str(self.copies[of_line]))
         for number, recipient in enumerate(entry.recipients):
             recipient.id = recipient.id or uuid5(entry.id, str(number))
-            recipient.decline_reason = recipient.decline_reason or None

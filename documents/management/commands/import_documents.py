@@ -36,6 +36,6 @@ class Command(InterruptibleCommand):
                 counts = import_lines(workspace, *where, self.report, by=actor(), strict=strict)
         except ImportRefused as exc:
             raise CommandError(f"{exc} Nothing was imported.") from exc
-        self.stdout.write(json.dumps(counts._asdict()))
-        if counts.refused:
-            raise CommandError(f"Refused lines: {counts.refused:,}. The others were imported.")
+        self.stdout.write(json.dumps(counts))
+        if counts["refused"]:
+            raise CommandError(f"Refused lines: {counts['refused']:,}. The others were imported.")
