@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from config.api.errors import DocumentNotFound
@@ -19,8 +19,14 @@ from documents.api.serializers import (
     Recipient,
 )
 
-Position = tuple[datetime, UUID]  # created_at and id: a document's position in the order
 WithRecipients = tuple[DocumentRow, list[Recipient]]
+
+
+class Position(NamedTuple):
+    """A document's position in an order by one of its times; in the list, by its creation."""
+
+    time: datetime
+    id: UUID
 
 
 def columns(table: str, names: Iterable[str]) -> str:
@@ -29,8 +35,11 @@ def columns(table: str, names: Iterable[str]) -> str:
 
 
 DOCUMENT_COLUMNS_SQL = columns("document", DOCUMENT_COLUMNS)
-VISIBLE = "document.workspace_id = {workspace} AND document.deleted_at IS NULL"
-_VISIBLE = VISIBLE.format(workspace="%s")
+_VISIBLE = "document.workspace_id = {} AND document.deleted_at IS NULL"
+VISIBLE = _VISIBLE.format("%s")
+# With a workspace that the planner does not know: for one that has most documents of all workspaces,
+# it would take the index of all, and might read those of others first.
+VISIBLE_UNKNOWN = _VISIBLE.format("(SELECT %s::uuid)")
 _ONE = " AND document.id = %s"
 _STATUS = " AND document.status = %s"
 _AFTER = " AND (document.created_at, document.id) < (%s, %s)"
@@ -64,7 +73,7 @@ class WorkspaceDocuments:
         found = self._fetch(condition, *values)
         page = found[:limit]
         more = len(found) > limit
-        position = (page[-1].created_at, UUID(page[-1].id)) if more else None
+        position = Position(page[-1].created_at, UUID(page[-1].id)) if more else None
         return with_recipients(page), position
 
     def one(self, id: str) -> WithRecipients:
@@ -109,5 +118,5 @@ def _recipient(document_id: str, *values: Any) -> tuple[str, Recipient]:
 def _documents(condition: str) -> str:
     return f"""
         SELECT {DOCUMENT_COLUMNS_SQL} FROM "documents_document" AS document
-        WHERE {_VISIBLE}{condition}
+        WHERE {VISIBLE}{condition}
     """  # noqa: S608 - made of constants

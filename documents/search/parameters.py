@@ -3,7 +3,9 @@
 A misspelt filter must never return everything.
 """
 
+import contextlib
 import re
+import unicodedata
 from datetime import UTC, datetime
 from typing import NamedTuple
 
@@ -11,7 +13,7 @@ from django.http import QueryDict
 
 from config.api.errors import InvalidParameter
 from config.api.parameters import one_of, single
-from documents.models import DocumentStatus, RecipientStatus
+from documents.models import DocumentStatus, RecipientStatus, is_address
 
 SORTS = ("created", "completed", "expires")
 TIMES = ("created", "sent", "completed", "expires")
@@ -20,6 +22,7 @@ TIME_EXPECTED = "a date such as 2026-07-01, or a time with an offset such as 202
 TEXT_MAX = 254  # characters of an e-mail address, or of a title's words
 WORDS_MAX = 8
 _LENGTH = f"of at most {TEXT_MAX} characters"
+ADDRESS_EXPECTED = f"an e-mail address without spaces, {_LENGTH}; in a URL, + is %2B"
 WORDS_EXPECTED = f"1 to {WORDS_MAX} words of letters or digits, {_LENGTH}"
 
 _TIME = re.compile(
@@ -78,7 +81,7 @@ def read(query: QueryDict) -> Search:
     ]
     return Search(
         _statuses(query),
-        _text(query, "recipient", f"an e-mail address, {_LENGTH}"),
+        _recipient(query),
         one_of(query, "recipientStatus", tuple(RecipientStatus.values)),
         _text(query, "title", WORDS_EXPECTED),
         tuple(each for each in ranges if each.first or each.end),
@@ -103,6 +106,27 @@ def _text(query: QueryDict, name: str, expected: str) -> str | None:
     if value is not None and (not value.strip() or "\0" in value or len(value) > TEXT_MAX):
         raise InvalidParameter(name, expected)
     return value
+
+
+def _recipient(query: QueryDict) -> str | None:
+    value = _text(query, "recipient", ADDRESS_EXPECTED)
+    if value is not None and not is_address(value):
+        raise InvalidParameter("recipient", ADDRESS_EXPECTED)
+    return value
+
+
+def spellings(address: str) -> list[str]:
+    """The address with its domain as it was given, in ASCII (`xn--…`) and in Unicode (IDNA)."""
+    local, _, domain = unicodedata.normalize("NFC", address.lower()).rpartition("@")
+    in_ascii, in_unicode = [], []
+    for label in domain.split("."):
+        encoded = label if label.isascii() else f"xn--{label.encode('punycode').decode()}"
+        in_ascii.append(encoded)
+        with contextlib.suppress(UnicodeError):
+            label = encoded[4:].encode().decode("punycode") if encoded[:4] == "xn--" else label
+        in_unicode.append(label)
+    both = (f"{local}@{'.'.join(labels)}" for labels in (in_ascii, in_unicode))
+    return list(dict.fromkeys((address, *both)))
 
 
 def _time(query: QueryDict, name: str) -> datetime | None:

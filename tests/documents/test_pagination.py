@@ -132,19 +132,6 @@ def cursor(acme: Tenant) -> str:
     return cursor
 
 
-def test_cursor_is_as_in_earlier_releases(acme: Tenant) -> None:
-    """Clients go on with old cursors. Some have nine bytes more: a position in a replica."""
-    oldest, middle, _ = factories.listed(acme.workspace, 3, created_at=MOMENTS.__getitem__)
-    microseconds = 1772323200_000001
-    packed = struct.pack(">q16s", microseconds, middle.id.bytes)
-    signer = Signer(salt=f"documents.cursor:{acme.workspace.id}:", sep=".")
-    old = signer.sign(base64.urlsafe_b64encode(packed).decode())
-    with_more = base64.urlsafe_b64encode(packed + struct.pack(">qx", 5_000)).decode()
-    for cursor in (old, signer.sign(with_more)):
-        assert page(acme, cursor, 100)[0] == [str(oldest.id)]
-    assert page(acme, None, 2)[1] == old
-
-
 def refused(tenant: Tenant, cursor: str, query: str = "") -> bool:
     """Whether the cursor is a 400 that says what the parameter takes."""
     response = tenant.get(f"/documents?cursor={quote(cursor, safe='')}{query}")
