@@ -37,8 +37,8 @@ def columns(table: str, names: Iterable[str]) -> str:
 DOCUMENT_COLUMNS_SQL = columns("document", DOCUMENT_COLUMNS)
 _VISIBLE = "document.workspace_id = {} AND document.deleted_at IS NULL"
 VISIBLE = _VISIBLE.format("%s")
-# With a workspace that the planner does not know: for one that has most documents of all workspaces,
-# it would take the index of all, and might read those of others first.
+# With a workspace that the planner does not know: for one that has most documents of all, it would
+# take the index of all workspaces, and might read the documents of others first.
 VISIBLE_UNKNOWN = _VISIBLE.format("(SELECT %s::uuid)")
 _ONE = " AND document.id = %s"
 _STATUS = " AND document.status = %s"

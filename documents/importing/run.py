@@ -23,6 +23,7 @@ from documents.importing.writer import Line, write
 from documents.pages import PageCounter
 from workspaces.models import Workspace
 
+SHOWN = 500  # characters of a problem
 BATCH = 200  # documents that are written in one transaction
 CACHED = 4096  # files; documents that share a PDF are mostly near each other
 
@@ -111,7 +112,8 @@ class Importer:
 
     def refuse(self, number: int, problem: Exception) -> None:
         self.counts["refused"] += 1
-        self.report(f"line {number}, {redact(' '.join(str(problem).split()))}")
+        text = "".join(c if c.isprintable() else " " for c in redact(str(problem))[:SHOWN])
+        self.report(f"line {number}, {text}")
 
     def lines(
         self, content: Iterable[bytes], folder: Path, counter: PageCounter, shutdown: Shutdown

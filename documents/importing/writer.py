@@ -55,7 +55,7 @@ def write(workspace: Workspace, batch: Sequence[Line], *, by: str, import_sha256
         document = old.get(id) or Document(id=id, workspace=workspace)
         new += [] if id in old else [document]
         given = {kind: (getattr(document, kind, None), line.files.get(kind)) for kind in FILE_TYPES}
-        differing = {kind for kind, (a, b) in given.items() if (a and a.sha256) != (b and b.sha256)}
+        differing = [kind for kind, (a, b) in given.items() if (a and a.sha256) != (b and b.sha256)]
         if differing and document.status == COMPLETED:
             raise Invalid("files: those of a complete document are sealed, and these differ")
         happened = _change(document, line.entry)

@@ -2,17 +2,16 @@
 
 import base64
 import re
-import struct
 from collections.abc import Callable
 from urllib.parse import parse_qs, quote, urlsplit
 from uuid import UUID
 
 import pytest
-from django.core.signing import Signer
 from django.test import override_settings
 
 from config.api.errors import InvalidParameter
 from documents.api.pagination import decode_cursor, encode_cursor
+from documents.api.queries import Position
 from documents.models import Document
 from tests.documents.test_documents_list import CURSOR_TAKES
 from tests.support import factories
@@ -185,7 +184,7 @@ def test_cursor_with_another_status_filter_is_400(acme: Tenant, cursor: str) -> 
 
 def test_cursor_signed_with_another_secret_is_400(acme: Tenant, cursor: str) -> None:
     # All bits are set: slashes in base64 that is not for URLs.
-    place = (MOMENTS[0], UUID(int=2**128 - 1))
+    place = Position(MOMENTS[0], UUID(int=2**128 - 1))
     with override_settings(SECRET_KEY="another"):
         forged = encode_cursor(place, acme.workspace.id, None)
     assert refused(acme, forged)

@@ -316,7 +316,7 @@ FOUND = {
     "Straße 12 Mietvertrag": ["STRASSE", "strasse", "STRAẞE", "straße"],
     "Cœur de Lyon": ["coeur", "CŒUR"],
     "Ægir Þór samningur um veð": ["aegir", "thor", "ved"],
-    "プロジェクト契約書2026": ["契約", "契", "契約書", "ジェクト契約書", "プロ 2026", "契約書 プロ"],
+    "プロジェクト契約書2026": ["契約", "契", "契約書", "ジェクト契約書", "契約書 プロ 2026"],
     "租赁合同（上海）": ["合同", "上海", "租赁"],
     "สัญญาเช่าบ้าน": ["สัญญา", "เช่า", "บ้าน"],
     "हिन्दी समझौता": ["हिन्दी", "समझ"],
@@ -355,7 +355,6 @@ def test_search_compares_domains_in_both_spellings(acme: Tenant) -> None:
         ("JÜRGEN@example.com", 1),
         ("anna@bucher.example", 0),
         ("anna@xn--.example", 0),
-        ("anna@xn--\N{DIGIT ONE}ü.example", 0),
     ]:
         for more in ("", "&recipientStatus=SENT", "&sort=expires"):
             data = acme.get(f"/search?recipient={quote(asked)}{more}").json()["data"]
