@@ -56,7 +56,8 @@ def test_check_files_compares_sizes_and_with_read_the_content(acme: Tenant) -> N
             storage.delete([file.object_key])
         [finding], summary, error = check(*words)
         assert finding["problem"].startswith(problem)
-        assert (finding["object"], finding["documents"]) == (file.object_key, [str(document.pk)])
+        assert (finding["object"], finding["sha256"]) == (file.object_key, file.sha256)
+        assert finding["documents"] == [str(document.pk)]
         assert summary == {"checked": 3, "wrong": 1}
         assert error == "Missing or damaged files: 1. See docs/reference.md."
 
