@@ -68,9 +68,14 @@ PEOPLE = (
 def create_people() -> None:
     """Creates the users, without passwords; their workspaces must exist."""
     for person in PEOPLE:
-        names = {"first_name": person.first_name, "last_name": person.last_name}
-        rights = {"is_staff": True, "is_superuser": person.is_operator}
-        user = User.objects.create_user(person.login, person.login, **names, **rights)
+        user = User.objects.create_user(
+            person.login,
+            person.login,
+            first_name=person.first_name,
+            last_name=person.last_name,
+            is_staff=True,
+            is_superuser=person.is_operator,
+        )
         if person.tenant:
             membership = Membership(user=user, workspace_id=person.tenant.id, role=person.role)
             changes.add_member(membership, by=actor())

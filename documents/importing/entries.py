@@ -24,6 +24,7 @@ def _column(model: type[models.Model], name: str) -> Meta:
     return Meta(max_length=model._meta.get_field(name).max_length)  # type: ignore[union-attr]
 
 
+NO_ID = UUID(int=0)  # of a document or recipient that the file gives none
 Time = Annotated[datetime, Meta(tz=True)]
 Integer = Annotated[int, Meta(ge=0, le=2**31 - 1)]  # as the columns
 
@@ -31,7 +32,7 @@ Integer = Annotated[int, Meta(ge=0, le=2**31 - 1)]  # as the columns
 class RecipientEntry(Struct, forbid_unknown_fields=True, rename="camel", kw_only=True):
     """A recipient in the file; fields have the names of columns."""
 
-    id: UUID | None = None
+    id: UUID = NO_ID
     name: Annotated[str, _column(Recipient, "name")]
     email: Annotated[str, _column(Recipient, "email")]
     role: Recipient.Role
@@ -47,7 +48,7 @@ class RecipientEntry(Struct, forbid_unknown_fields=True, rename="camel", kw_only
 class DocumentEntry(Struct, forbid_unknown_fields=True, rename="camel", kw_only=True):
     """A document in the file; fields have the names of columns, except the last four."""
 
-    id: UUID | None = None
+    id: UUID = NO_ID
     title: Annotated[str, _column(Document, "title")]
     status: Document.Status
     file_name: Annotated[str, _column(Document, "file_name")]

@@ -5,9 +5,9 @@ import functools
 import hashlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from io import BufferedIOBase
 from itertools import islice
 from pathlib import Path
-from typing import BinaryIO
 from uuid import UUID, uuid5
 
 from django.db import IntegrityError, transaction
@@ -17,7 +17,7 @@ from config.management.progress import Progress, Report
 from config.management.shutdown import Shutdown, graceful_shutdown
 from config.runtime.logs import redact
 from documents import storage
-from documents.importing.entries import DocumentEntry, Invalid, read
+from documents.importing.entries import NO_ID, DocumentEntry, Invalid, read
 from documents.importing.files import local_file
 from documents.importing.writer import Line, write
 from documents.pages import PageCounter
@@ -34,7 +34,7 @@ class ImportRefused(Exception):
 
 def import_lines(
     workspace: Workspace,
-    content: BinaryIO,
+    content: BufferedIOBase,
     folder: Path,
     report: Report,
     *,
@@ -129,7 +129,7 @@ class Importer:
             try:
                 entry = read(text)
                 self.set_ids(entry, text)
-                files = {kind: find(name) for kind, name in entry.files.items() if name}
+                files = {str(kind): find(name) for kind, name in entry.files.items() if name}
                 pages = count(files["original"].path)
                 if isinstance(pages, int):
                     entry.page_count = pages
@@ -144,9 +144,10 @@ class Importer:
 
     def set_ids(self, entry: DocumentEntry, text: bytes) -> None:
         """Gives ids to what has none: the same ones whenever the same line is imported."""
-        if entry.id is None:
+        if entry.id == NO_ID:
             of_line = uuid5(self.workspace.pk, text.decode())
             self.copies[of_line] += 1
             entry.id = uuid5(of_line, str(self.copies[of_line]))
         for number, recipient in enumerate(entry.recipients):
-            recipient.id = recipient.id or uuid5(entry.id, str(number))
+            if recipient.id == NO_ID:
+                recipient.id = uuid5(entry.id, str(number))

@@ -51,7 +51,7 @@ def write(workspace: Workspace, batch: Sequence[Line], *, by: str, import_sha256
     rows: list[StoredFile] = []
     replaced: list[StoredFile] = []
     for line in batch:
-        id: Any = line.entry.id
+        id = line.entry.id
         document = old.get(id) or Document(id=id, workspace=workspace)
         new += [] if id in old else [document]
         given = {kind: (getattr(document, kind, None), line.files.get(kind)) for kind in FILE_TYPES}

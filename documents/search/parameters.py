@@ -4,11 +4,11 @@ A misspelt filter must never return everything.
 """
 
 import contextlib
-import re
 import unicodedata
 from datetime import UTC, datetime
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
+import msgspec
 from django.http import QueryDict
 
 from config.api.errors import InvalidParameter
@@ -25,10 +25,7 @@ _LENGTH = f"of at most {TEXT_MAX} characters"
 ADDRESS_EXPECTED = f"an e-mail address without spaces, {_LENGTH}; in a URL, + is %2B"
 WORDS_EXPECTED = f"1 to {WORDS_MAX} words of letters or digits, {_LENGTH}"
 
-_TIME = re.compile(
-    r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
-    r"(T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?(Z|[+-][0-9]{2}:[0-5][0-9]))?"
-)
+_Time = Annotated[datetime, msgspec.Meta(tz=True)]
 
 
 class Range(NamedTuple):
@@ -134,9 +131,7 @@ def _time(query: QueryDict, name: str) -> datetime | None:
     if value is None:
         return None
     try:
-        if not _TIME.fullmatch(value.upper()):
-            raise ValueError
-        time = datetime.fromisoformat(value.upper())
-        return (time if time.tzinfo else time.replace(tzinfo=UTC)).astimezone(UTC)
-    except (ValueError, OverflowError):
+        text = f"{value}T00:00:00Z" if len(value) == len("2026-07-01") else value
+        return msgspec.convert(text, _Time).astimezone(UTC)
+    except (msgspec.ValidationError, OverflowError):
         raise InvalidParameter(name, TIME_EXPECTED) from None

@@ -37,7 +37,7 @@ def put(file: StoredFile, content: bytes) -> None:
 
 def test_check_files_compares_sizes_and_with_read_the_content(acme: Tenant) -> None:
     document = factories.document(acme.workspace, "COMPLETED")
-    good = ([], {"checked": 3, "wrong": 0}, "")
+    good: Any = ([], {"checked": 3, "wrong": 0}, "")
     assert check() == check("--read") == good
     file = document.signed
     assert file is not None

@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import re
 import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -226,7 +225,7 @@ def test_import_creates_and_updates_in_one_file_longer_than_a_batch(
 def test_import_records_each_document_and_each_file_that_it_stores(
     acme: Tenant, inbox: Inbox
 ) -> None:
-    def recorded(**fields: Any) -> list[tuple[str, str]]:
+    def recorded(**fields: Any) -> list[str]:
         """The actions of an import, with what happened or which file it was."""
         last = AuditEntry.objects.latest("id").pk
         value = completed if fields.pop("complete", False) else sent
@@ -344,11 +343,8 @@ def test_import_uses_the_page_count_of_a_line_whose_original_cannot_be_counted(
 
 def test_import_reports_what_it_cannot_use_in_one_line(acme: Tenant, inbox: Inbox) -> None:
     inbox.write(sent())
-    for key, text in (
-        ("00000000-0000-4000-8000-00000000dead", "There is no workspace with that id."),
-        ("acme", "Error: argument workspace_id: invalid UUID value: 'acme'"),
-    ):
-        with pytest.raises(CommandError, match=re.escape(text)):
+    for key in ("00000000-0000-4000-8000-00000000dead", "acme", "\0"):
+        with pytest.raises(CommandError, match="There is no workspace with that id"):
             inbox.run(key)
     inbox.file = inbox.folder / "none.jsonl"
     with pytest.raises(CommandError, match="No such file or directory"):

@@ -36,9 +36,8 @@ class Command(InterruptibleCommand):
                     wrong += 1
                     used = Q(original=file) | Q(signed=file) | Q(certificate=file)
                     ids = Document.objects.filter(used).values_list("pk", flat=True)
-                    found = {"object": file.object_key, "problem": problem, "sha256": file.sha256}
-                    found["documents"] = [*ids]
-                    self.stdout.write(json.dumps(found, default=str))
+                    found = {"object": file.object_key, "sha256": file.sha256, "problem": problem}
+                    self.stdout.write(json.dumps({**found, "documents": [*map(str, ids)]}))
         self.stdout.write(json.dumps({"checked": checked, "wrong": wrong}))
         if wrong:
             raise CommandError(f"Missing or damaged files: {wrong}. See docs/reference.md.")

@@ -4,12 +4,12 @@ import json
 from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
-from uuid import UUID
 
 from django.core.management.base import CommandError
 
 from config.management.progress import InterruptibleCommand
 from config.runtime.request_context import actor
+from documents.api.queries import parsed
 from documents.importing import ImportRefused, import_lines
 from documents.storage import StorageError
 from workspaces.models import Workspace
@@ -21,13 +21,14 @@ class Command(InterruptibleCommand):
     help = "Imports documents with their PDFs (`documents.importing` describes the file)."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("workspace_id", type=UUID, help="as create_workspace printed it")
+        parser.add_argument("workspace_id", help="as create_workspace printed it")
         text = "JSON Lines: documents as the API lists them, and `files`"
         parser.add_argument("file", type=Path, help=text)
         parser.add_argument("--strict", action="store_true", help="import all lines, or none")
 
-    def handle(self, *, workspace_id: UUID, file: Path, strict: bool, **options: Any) -> None:
-        workspace = Workspace.objects.filter(pk=workspace_id).first()
+    def handle(self, *, workspace_id: str, file: Path, strict: bool, **options: Any) -> None:
+        id = parsed(workspace_id)
+        workspace = Workspace.objects.filter(pk=id).first() if id else None
         if workspace is None:
             raise CommandError("There is no workspace with that id.")
         try:
