@@ -10,8 +10,7 @@ from django.core.files.storage import default_storage
 from django.core.management.base import CommandError
 from django.db.models import Q
 
-from config.management.progress import InterruptibleCommand, Progress
-from config.management.shutdown import graceful_shutdown
+from config.management.progress import InterruptibleCommand
 from documents import storage
 from documents.models import Document, StoredFile
 
@@ -26,18 +25,15 @@ class Command(InterruptibleCommand):
 
     def handle(self, *, read: bool, **options: Any) -> None:
         checked = wrong = 0
-        progress = Progress(self.report)
         storage.check_bucket()  # without it, each file would be missing
-        with graceful_shutdown() as shutdown:
-            for checked, file in enumerate(StoredFile.objects.iterator(), 1):
-                shutdown.check()
-                progress.note(f"{checked:,} files checked …")
-                if problem := _problem(file, read=read):
-                    wrong += 1
-                    used = Q(original=file) | Q(signed=file) | Q(certificate=file)
-                    ids = Document.objects.filter(used).values_list("pk", flat=True)
-                    found = {"object": file.object_key, "sha256": file.sha256, "problem": problem}
-                    self.stdout.write(json.dumps({**found, "documents": [*map(str, ids)]}))
+        for file in StoredFile.objects.iterator():
+            checked += 1
+            if problem := _problem(file, read=read):
+                wrong += 1
+                used = Q(original=file) | Q(signed=file) | Q(certificate=file)
+                ids = Document.objects.filter(used).values_list("pk", flat=True)
+                found = {"object": file.object_key, "sha256": file.sha256, "problem": problem}
+                self.stdout.write(json.dumps({**found, "documents": [*map(str, ids)]}))
         self.stdout.write(json.dumps({"checked": checked, "wrong": wrong}))
         if wrong:
             raise CommandError(f"Missing or damaged files: {wrong}. See docs/reference.md.")
