@@ -1,13 +1,16 @@
 """import_documents: what gets in, how what is there is updated, and what is refused."""
 
 import hashlib
+import io
 import json
+import os
+import signal
 import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
-from django.core.management import CommandError
+from django.core.management import CommandError, call_command
 from django.db import connection, transaction
 
 from audit.models import Action, AuditEntry
@@ -364,6 +367,24 @@ def test_import_that_fails_keeps_the_batches_before_and_removes_its_objects(
         inbox.run(acme.workspace)
     assert rows() == [BATCH, 0, BATCH]
     assert len(objects() - before) == BATCH
+
+
+class Interrupting(io.StringIO):
+    """Sends this process a SIGTERM when a refused line is written."""
+
+    def write(self, text: str) -> int:
+        if text.startswith("line "):
+            os.kill(os.getpid(), signal.SIGTERM)
+        return super().write(text)
+
+
+def test_import_that_is_asked_to_end_keeps_the_batches_before(acme: Tenant, inbox: Inbox) -> None:
+    inbox.write(*[sent()] * BATCH, sent(status="DONE"), sent())
+    words = ("import_documents", str(acme.workspace.pk), str(inbox.file))
+    with pytest.raises(CommandError, match="Stopped; what was imported before") as caught:
+        call_command(*words, stderr=Interrupting())
+    assert caught.value.returncode == 128 + signal.SIGTERM
+    assert rows() == [BATCH] * 3
 
 
 @pytest.mark.django_db(transaction=True)
