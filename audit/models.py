@@ -50,18 +50,11 @@ class Action(models.TextChoices):
     WEBHOOK_DELETED = "webhook.deleted", _WORKSPACE, "warn", "Webhook deleted"
     WEBHOOK_TEST_SENT = "webhook.test_sent", _WORKSPACE, "Webhook test event sent"
     WEBHOOK_SENT_AGAIN = "webhook.sent_again", _WORKSPACE, "Webhook's deliveries sent again"
-    # What happened to it; fields. The digest of a damaged file is that of the undamaged one.
+    # What happened to it; fields.
     DOCUMENT_DOWNLOADED = "document.downloaded", "key document file", "Document downloaded"
     DOCUMENT_VIEWED = "document.viewed", "by workspace document", "Document's page opened"
     DOCUMENT_IMPORTED = "document.imported", _DOCUMENT, "Document imported"
     FILE_IMPORTED = "document.file_imported", "by workspace document file", "File imported"
-    DOCUMENT_CHANGED = "document.changed", _DOCUMENT, "Completed document changed"
-    FILE_DAMAGED = (
-        "document.file_damaged",
-        "workspace document file detail",
-        "bad",
-        "Damaged file found",
-    )
     EVIDENCE_EXPORTED = "document.evidence_exported", _DOCUMENT, "Evidence exported"
     # The plan; from which to which, why; why.
     WORKSPACE_CREATED = "workspace.created", _WORKSPACE, "ok", "Workspace created"

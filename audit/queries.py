@@ -1,6 +1,5 @@
 """What other apps read in the audit log."""
 
-from datetime import datetime
 from uuid import UUID
 
 from audit.models import NEWEST_FIRST, NO_DOWNLOADS, Action, AuditEntry
@@ -23,16 +22,3 @@ def latest_downloads(scope: Scope) -> list[AuditEntry]:
     """The 5 newest downloads in the scope."""
     downloads = AuditEntry.objects.filter(action=Action.DOCUMENT_DOWNLOADED)
     return keyset.fetch(downloads, scope.alternatives(), None, 5)
-
-
-def damage_is_recorded(
-    document_id: UUID, file_type: str, file_sha256: str, *, since: datetime | None
-) -> bool:
-    """Whether the log has an entry of this damaged file, newer than `since`."""
-    entries = AuditEntry.objects.filter(
-        action=Action.FILE_DAMAGED,
-        document_id=document_id,
-        file_type=file_type,
-        file_sha256=file_sha256,
-    )
-    return (entries.filter(created_at__gt=since) if since else entries).exists()

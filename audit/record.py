@@ -28,14 +28,6 @@ _INSERT = f"""
     VALUES ({", ".join("%s" for _ in WRITTEN)}) RETURNING id, created_at
 """  # noqa: S608 - made of constants
 
-IN_MEMORY = 1000  # entries of `together`; the others are in a temporary table
-_CREATE = f"""
-    CREATE TEMPORARY TABLE audit_waiting AS SELECT {_COLUMNS} FROM audit_auditentry WITH NO DATA
-"""  # noqa: S608 - made of constants
-_ADD = f"""
-    INSERT INTO audit_auditentry ({_COLUMNS}) SELECT {_COLUMNS} FROM audit_waiting;
-    DROP TABLE audit_waiting
-"""  # noqa: S608 - made of constants
 _waiting: ContextVar[list[AuditEntry] | None] = ContextVar("waiting", default=None)
 
 
@@ -90,8 +82,6 @@ def record(
     if waiting is None:
         return _insert(entry)
     waiting.append(entry)
-    if len(waiting) >= IN_MEMORY:
-        _copy(waiting)
     return entry
 
 
@@ -103,33 +93,23 @@ def stored_client() -> tuple[str, str]:
 
 @contextmanager
 def together() -> Iterator[None]:
-    """Adds the entries that are recorded meanwhile at the end, all at once.
+    """Adds the entries that are recorded meanwhile at the end, all at once, which is quick.
 
-    For many entries in a long transaction, which is the caller's: that is quick, and the entries
-    can be sealed soon after the time that they have.
+    The transaction is the caller's. After an exception, none is added.
     """
     waiting: list[AuditEntry] = []
-    with connection.cursor() as cursor:
-        cursor.execute(_CREATE)
-        token = _waiting.set(waiting)
-        try:
-            yield
-        finally:
-            _waiting.reset(token)
-        _copy(waiting)
-        cursor.execute(_ADD)
-
-
-def _copy(entries: list[AuditEntry]) -> None:
-    """Moves entries to the temporary table."""
+    token = _waiting.set(waiting)
+    try:
+        yield
+    finally:
+        _waiting.reset(token)
     with (
         connection.wrap_database_errors,
         connection.cursor() as cursor,
-        cursor.copy(f"COPY audit_waiting ({_COLUMNS}) FROM STDIN") as copy,
+        cursor.copy(f"COPY audit_auditentry ({_COLUMNS}) FROM STDIN") as copy,
     ):
-        for entry in entries:
+        for entry in waiting:
             copy.write_row(_values(entry))
-    entries.clear()
 
 
 def _insert(entry: AuditEntry) -> AuditEntry:

@@ -14,6 +14,7 @@ from audit.admin.workspace_filter import WorkspaceField, own_workspace_field
 from config.api.errors import InvalidParameter
 from config.console.changelist import AFTER, FilterForm, KeysetChangeList, SearchField, any_of
 from config.console.keyset import Page, Position
+from documents.api.queries import Position as DocumentPosition
 from documents.models import Document, DocumentStatus, RecipientStatus
 from documents.search.parameters import SORTS, TEXT_MAX, WORDS_EXPECTED, Range, Search
 from documents.search.queries import search
@@ -104,7 +105,7 @@ class DocumentFilter(FilterForm):
         if workspace_id:
             within = Q(workspace_id=workspace_id)
             if not ids:
-                position = (after.created_at, after.id) if after else None
+                position = DocumentPosition(after.created_at, after.id) if after else None
                 try:
                     found = search(workspace_id, self.search(), position, size, looks=LOOKS)
                 except InvalidParameter:

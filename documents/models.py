@@ -1,5 +1,6 @@
 """Documents, their recipients, and their files in object storage."""
 
+import re
 import uuid
 from typing import TypeAlias
 
@@ -12,25 +13,12 @@ from workspaces.models import Workspace
 
 
 class StoredFile(models.Model):
-    """One PDF in object storage. The object never changes; a new file is a new row.
-
-    A replaced file of a complete document stays, without a document.
-    """
+    """One PDF in object storage. The object never changes; a new file is a new row."""
 
     object_key = models.CharField(max_length=100, unique=True)
     size = models.BigIntegerField()  # bytes
     sha256 = models.CharField(max_length=64)  # hex digits, of the whole file
     created_at = models.DateTimeField(default=timezone.now)
-    # When `check_files` last found the object undamaged; None if it is damaged, or never was read.
-    checked_at = models.DateTimeField(null=True)
-
-    class Meta:
-        indexes = [
-            # The files to check, those never checked first.
-            models.Index(
-                models.F("checked_at").asc(nulls_first=True), "id", name="storedfile_unchecked"
-            ),
-        ]
 
     def __str__(self) -> str:
         return self.object_key
@@ -154,6 +142,15 @@ class RecipientStatus(models.TextChoices):
     APPROVED = "APPROVED"
     DECLINED = "DECLINED"
     BOUNCED = "BOUNCED"
+
+
+# A recipient's e-mail address was typed somewhere else, long ago: providers have given out any.
+_ADDRESS = re.compile(r"[^@\s\x00-\x1f\x7f-\x9f]+@[^@\s\x00-\x1f\x7f-\x9f]+")
+
+
+def is_address(text: str) -> bool:
+    """Whether a text can be a recipient's e-mail address."""
+    return _ADDRESS.fullmatch(text) is not None
 
 
 class Recipient(models.Model):

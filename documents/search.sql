@@ -1,9 +1,12 @@
 -- What the search needs beside the documents: the words of their titles, and on each recipient the
 -- workspace and creation of its document, so that one index has a person's documents in order.
 
--- A title in lower case without accents, with one space before each word. What a letter is must not
--- depend on the locale of the database, so its collation is one for all of Unicode; which one the
--- server has depends on its version and how it was built.
+-- A title with its case folded and without accents, with a space before each word. What a letter is
+-- must not depend on the locale of the database, so its collation is one for all of Unicode; which one
+-- the server has depends on its version and how it was built.
+--
+-- SPACELESS are the scripts that write no spaces: Thai and Lao, Myanmar, Khmer, kana and Han. What
+-- stands together in one of them is a word that begins with MARK, a character for private use.
 DO $do$
 DECLARE
     unicode text := coalesce((
@@ -13,36 +16,40 @@ DECLARE
         ORDER BY array_position(ARRAY['pg_c_utf8', 'C.utf8', 'C.UTF-8', 'und-x-icu'], collname::text)
         LIMIT 1
     ), '');
+    spaceless text := '\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3041-\u30ff\u31f0-\u31ff'
+        || '\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff';
 BEGIN
     -- NFKD separates a letter from its accents, which go; what else it separated, NFC joins again.
-    -- ASCII has none. The scripts from Devanagari to Myanmar, and Khmer, have signs that are a part
-    -- of a word.
-    EXECUTE replace($function$
+    -- Lower case leaves letters that others write as two, or only at a word's end. ASCII has none of
+    -- these. The scripts from Devanagari to Myanmar, and Khmer, have signs that are a part of a word.
+    EXECUTE replace(replace(replace($function$
         CREATE OR REPLACE FUNCTION documents_folded(title text) RETURNS text
             LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN
-            ' ' || translate(lower(regexp_replace((
-                CASE WHEN octet_length(title) = length(title) THEN title
-                ELSE normalize(regexp_replace(
-                    normalize(title, NFKD), '[\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u0670]', '', 'g'
-                ), NFC) END
-            ) UNICODE, '[^[:alnum:]\u0900-\u109f\u1780-\u17ff]+', ' ', 'g') UNICODE),
-            'łøđħı', 'lodhi')
-    $function$, 'UNICODE', unicode);
+            ' ' || regexp_replace((
+                CASE WHEN octet_length(title) = length(title) THEN lower(title)
+                ELSE regexp_replace(translate(
+                    replace(replace(replace(replace(lower(normalize(regexp_replace(
+                        normalize(title, NFKD), '[\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u0670]', '', 'g'
+                    ), NFC) UNICODE), 'ß', 'ss'), 'æ', 'ae'), 'œ', 'oe'), 'þ', 'th'),
+                    'łøđðħıςŋŧ', 'loddhiσnt'
+                ), '[SPACELESS]+', ' MARK\& ', 'g') END
+            ) UNICODE, '[^[:alnum:]MARK\u0900-\u109f\u1780-\u17ff]+', ' ', 'g')
+    $function$, 'SPACELESS', spaceless), 'MARK', U&'\E000'), 'UNICODE', unicode);
 END
 $do$;
 
--- The words of a title. A longer one is cut: an index has a limit.
+-- The words of a title, as the index has them. A long one is cut: an index has a limit. Where no spaces
+-- are written, each sign is a word, with the one that follows.
 CREATE OR REPLACE FUNCTION documents_words(title text) RETURNS SETOF text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
-    SELECT left(word, 60)
-    FROM unnest(string_to_array(btrim(public.documents_folded(title)), ' ')) AS word
+    SELECT CASE WHEN first = 0 THEN left(word, 60) ELSE substr(word, first + 1, 2) END
+    FROM unnest(string_to_array(btrim(public.documents_folded(title)), ' ')) AS word,
+        generate_series((word ^@ U&'\E000')::int, (word ^@ U&'\E000')::int * (length(word) - 1)) AS first
 $$;
 
 CREATE OR REPLACE FUNCTION documents_words_added_removed() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    IF TG_OP = 'TRUNCATE' THEN
-        DELETE FROM public.documents_titleword;
-    ELSIF TG_OP = 'INSERT' THEN
+    IF TG_OP = 'INSERT' THEN
         INSERT INTO public.documents_titleword (workspace_id, word, created_at, document_id)
         SELECT workspace_id, word, created_at, id
         FROM changed, public.documents_words(title) AS word ON CONFLICT DO NOTHING;
@@ -64,8 +71,6 @@ CREATE OR REPLACE TRIGGER words_added
     FOR EACH STATEMENT EXECUTE FUNCTION documents_words_added_removed();
 CREATE OR REPLACE TRIGGER words_removed
     AFTER DELETE ON documents_document REFERENCING OLD TABLE AS changed
-    FOR EACH STATEMENT EXECUTE FUNCTION documents_words_added_removed();
-CREATE OR REPLACE TRIGGER words_truncated AFTER TRUNCATE ON documents_document
     FOR EACH STATEMENT EXECUTE FUNCTION documents_words_added_removed();
 
 CREATE OR REPLACE FUNCTION documents_words_changed() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -100,18 +105,4 @@ CREATE OR REPLACE TRIGGER recipient_placed
     BEFORE INSERT OR UPDATE OF document_id ON documents_recipient
     FOR EACH ROW EXECUTE FUNCTION documents_recipient_placed();
 
--- `migrate` gives the roles their privileges at its end, and fills the words before that. Whoever
--- writes documents meanwhile needs these.
-DO $$
-DECLARE
-    writer regrole;
-BEGIN
-    FOR writer IN SELECT DISTINCT grantee FROM pg_class, aclexplode(relacl)
-        WHERE oid = 'public.documents_document'::regclass AND privilege_type = 'INSERT'
-            AND grantee NOT IN (0, relowner)
-    LOOP
-        EXECUTE format('GRANT SELECT, INSERT, UPDATE, DELETE ON public.documents_titleword TO %s', writer);
-    END LOOP;
-    GRANT EXECUTE ON FUNCTION public.documents_folded(text), public.documents_words(text) TO PUBLIC;
-END
-$$;
+GRANT EXECUTE ON FUNCTION documents_folded(text), documents_words(text) TO PUBLIC;

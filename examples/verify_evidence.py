@@ -231,13 +231,6 @@ def check_pdf(path: Path, entries: list[dict[str, Any]]) -> str:
             digest = hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as exc:
         raise NotValid(f"{path} cannot be read: {exc.strerror}.") from exc
-    damaged = [each for each in entries if each["action"] == "document.file_damaged"]
-    for each in damaged:
-        if each.get("detail") == f"damaged: SHA-256 is {digest}":
-            raise NotValid(
-                f"{path} is a damaged file: the service found it in place of the document's "
-                f"{each.get('file_type')} file ({entry_text(each)})."
-            )
     naming = [
         each
         for each in entries
@@ -268,8 +261,6 @@ def check_pdf(path: Path, entries: list[dict[str, Any]]) -> str:
             f"replaced or removed ({entry_text(last)})."
         )
     text += f" {len(naming)} of these entries name its SHA-256, first {entry_text(first)}."
-    if found := [each for each in damaged if each.get("file_sha256") == digest]:
-        text += f" The service found its own copy damaged or missing ({entry_text(found[0])})."
     return text
 
 

@@ -40,8 +40,8 @@ def encode_cursor(position: Position, workspace_id: UUID, filter: str | None) ->
     Args:
         filter: a status, or all parameters of a search, as text.
     """
-    microseconds = (position[0] - _EPOCH) // timedelta(microseconds=1)
-    packed = _POSITION.pack(microseconds, position[1].bytes)
+    microseconds = (position.time - _EPOCH) // timedelta(microseconds=1)
+    packed = _POSITION.pack(microseconds, position.id.bytes)
     return _signer(workspace_id, filter).sign(base64.urlsafe_b64encode(packed).decode())
 
 
@@ -50,8 +50,6 @@ def decode_cursor(
 ) -> Position:
     """The position in a cursor.
 
-    Cursors of earlier releases may have nine bytes more, which mean nothing any more.
-
     Raises:
         InvalidParameter: it was changed, or belongs to another workspace or filter.
     """
@@ -59,9 +57,8 @@ def decode_cursor(
         value = _signer(workspace_id, filter).unsign(cursor)
     except BadSignature:
         raise InvalidParameter("cursor", expected) from None
-    packed = base64.urlsafe_b64decode(value)
-    microseconds, id_bytes = _POSITION.unpack_from(packed)
-    return _EPOCH + timedelta(microseconds=microseconds), UUID(bytes=id_bytes)
+    microseconds, id_bytes = _POSITION.unpack(base64.urlsafe_b64decode(value))
+    return Position(_EPOCH + timedelta(microseconds=microseconds), UUID(bytes=id_bytes))
 
 
 class KeysetPagination(BasePagination):

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from config.api.errors import DocumentNotFound
@@ -19,7 +19,12 @@ from documents.api.serializers import (
     WorkspaceDocument,
 )
 
-Position = tuple[datetime, UUID]  # created_at and id: a document's position in the order
+
+class Position(NamedTuple):
+    """A document's position in an order by one of its times; in the list, by its creation."""
+
+    time: datetime
+    id: UUID
 
 
 def columns(table: str, names: Iterable[str]) -> str:
@@ -28,8 +33,11 @@ def columns(table: str, names: Iterable[str]) -> str:
 
 
 DOCUMENT_COLUMNS_SQL = columns("document", DOCUMENT_COLUMNS)
-VISIBLE = "document.workspace_id = {workspace} AND document.deleted_at IS NULL"
-_VISIBLE = VISIBLE.format(workspace="%s")
+_VISIBLE = "document.workspace_id = {} AND document.deleted_at IS NULL"
+VISIBLE = _VISIBLE.format("%s")
+# With a workspace that the planner does not know: for one that has most documents of all, it would
+# take the index of all workspaces, and might read the documents of others first.
+VISIBLE_UNKNOWN = _VISIBLE.format("(SELECT %s::uuid)")
 _STATUS = " AND document.status = %s"
 _AFTER = " AND (document.created_at, document.id) < (%s, %s)"
 # `id` alone would be the selected text, which has no index.
@@ -44,7 +52,7 @@ _RECIPIENTS = f"""
 _ONE = f"""
     SELECT {DOCUMENT_COLUMNS_SQL}, {_RECIPIENT_COLUMNS} FROM "documents_document" AS document
     LEFT JOIN "documents_recipient" AS recipient ON recipient.document_id = document.id
-    WHERE {_VISIBLE} AND document.id = %s ORDER BY recipient."order", recipient.id
+    WHERE {VISIBLE} AND document.id = %s ORDER BY recipient."order", recipient.id
 """
 
 
@@ -69,7 +77,7 @@ class WorkspaceDocuments:
         found = fetch(_documents(condition), (self.workspace_id, *values), WorkspaceDocument)
         page = found[:limit]
         more = len(found) > limit
-        position = (page[-1].created_at, UUID(page[-1].id)) if more else None
+        position = Position(page[-1].created_at, UUID(page[-1].id)) if more else None
         add_recipients(page)
         return page, position
 
@@ -121,5 +129,5 @@ def _with_recipient(*values: Any) -> tuple[WorkspaceDocument, Recipient | None]:
 def _documents(condition: str) -> str:
     return f"""
         SELECT {DOCUMENT_COLUMNS_SQL} FROM "documents_document" AS document
-        WHERE {_VISIBLE}{condition}
+        WHERE {VISIBLE}{condition}
     """  # noqa: S608 - made of constants

@@ -1,16 +1,15 @@
 """Loads the demo's documents through the importer, with their times shifted to end now."""
 
+import io
 import json
-import shutil
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from config.management.progress import Report
 from config.runtime.request_context import actor
-from documents.demo.cast import PEOPLE, TENANTS, create_people
-from documents.importing import import_file
+from documents.demo.people import PEOPLE, TENANTS, create_people
+from documents.importing import import_lines
 from workspaces.accounts.logins import with_login
 from workspaces.models import Workspace
 
@@ -29,20 +28,15 @@ def load(report: Report, now: datetime | None = None) -> None:
     """Creates the workspaces and their documents, then the users, without passwords.
 
     All ids are fixed: after a load that failed, another one completes the demo. The demo ends at
-    `now`; the same moment gives the same demo. Raises the exceptions of `import_file`.
+    `now`; the same moment gives the same demo. Raises the exceptions of `import_lines`.
     """
     shift = (now or datetime.now(UTC)).replace(microsecond=0) - END
-    with TemporaryDirectory() as name:
-        folder = shutil.copytree(DATA, Path(name) / "data")
-        for tenant in TENANTS:
-            report(f"Importing the documents of {tenant.name} …")
-            file = folder / f"{tenant.name.lower()}.jsonl"
-            lines = file.read_text(encoding="utf-8").splitlines()
-            file.write_text("\n".join(_shifted(line, shift) for line in lines))
-            workspace = Workspace.objects.filter(pk=tenant.id).first()
-            if workspace is None:
-                workspace = tenant.create()
-            import_file(workspace, file, report, by=actor())
+    for tenant in TENANTS:
+        report(f"Importing the documents of {tenant.name} …")
+        workspace = Workspace.objects.filter(pk=tenant.id).first() or tenant.create()
+        lines = (DATA / f"{tenant.name.lower()}.jsonl").read_text(encoding="utf-8").splitlines()
+        content = io.BytesIO("\n".join(_shifted(line, shift) for line in lines).encode())
+        import_lines(workspace, content, DATA, report, by=actor(), strict=True)
     create_people()
 
 

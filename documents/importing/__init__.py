@@ -1,29 +1,22 @@
 """Imports documents from a file, with their PDFs beside it.
 
 The file has one JSON object a line (JSON Lines), in UTF-8. Each object is a Document as
-`GET /documents` lists it (`links` and `progress` are ignored), and also has
+`GET /documents` lists it (`links`, `progress` and `fileSize` are ignored), and also has
 
 - `files`: `original`, and for a COMPLETED document `signed` and `certificate`; paths of PDFs
   relative to the file's folder, and inside it;
 - `deletedAt`, optional: the document is deleted.
 
-A document has at most 1,000 `recipients`. Fields that are null in the API may be absent. So may
-`pageCount` and `fileSize`, which are read from the original and must agree with it when given, and
-`id` of documents and recipients: a new one is made. A document whose id exists in the workspace is
-replaced in place, recipients and files included. Neither `title` nor `fileName` may contain an API
-key.
+A document has at most 1,000 `recipients`. Fields that are null in the API may be absent. The pages
+of the original are counted; if they cannot be, within 10 seconds and 100 MB of memory, `pageCount`
+is used. A line without `id` always gets the same one, so a file can be imported again. A document
+whose id exists in the workspace is updated, recipients and files included; the files of one that is
+COMPLETED in the database are sealed, and a line with other files is refused.
 
-The files of a document that is COMPLETED in the database are sealed. A line that would replace or
-remove one is a problem. Any other change of a complete document is an audit entry with the names
-of the fields. So are created, completed and deleted documents, with the digest of the imported file
-and those of their PDFs.
-
-The pages of each PDF are counted within 10 seconds and 100 MB of memory, or it is a problem.
-
-A file with any problem imports nothing and leaves the object storage as it was.
+Each batch of lines is one transaction. A line that is refused is named, and the others are
+imported; with `strict`, all lines are imported or none.
 """
 
-from documents.importing.problems import ImportRefused
-from documents.importing.run import Counts, import_file
+from documents.importing.run import ImportRefused, import_lines
 
-__all__ = ["Counts", "ImportRefused", "import_file"]
+__all__ = ["ImportRefused", "import_lines"]

@@ -1,42 +1,43 @@
-"""What a document of the file must look like: structs, and rules that these do not express."""
+"""What a line of the file must look like: structs, and rules that these do not express."""
 
 import re
 from collections.abc import Iterator
 from datetime import datetime
-from typing import Annotated, Any
-from uuid import UUID, uuid4
+from typing import Annotated, Any, Literal
+from uuid import UUID
 
 import msgspec
-from django.core.exceptions import ValidationError
-from django.core.validators import validate_email
 from django.db import models
-from msgspec import Meta, Struct, field
+from msgspec import Meta, Struct
 
-from config.runtime.key_format import contains_raw_key
-from documents.importing.problems import Invalid
-from documents.models import Document, Recipient
+from documents.models import Document, Recipient, is_address
 
 # The API returns all recipients of a document together: this bounds the size of a response.
 MAX_RECIPIENTS = 1000
+
+
+class Invalid(Exception):
+    """A line cannot be imported; the text says why."""
 
 
 def _column(model: type[models.Model], name: str) -> Meta:
     return Meta(max_length=model._meta.get_field(name).max_length)  # type: ignore[union-attr]
 
 
+NO_ID = UUID(int=0)  # of a document or recipient that the file gives none
 Time = Annotated[datetime, Meta(tz=True)]
-Count = Annotated[int, Meta(ge=1)]
+Integer = Annotated[int, Meta(ge=0, le=2**31 - 1)]  # as the columns
 
 
 class RecipientEntry(Struct, forbid_unknown_fields=True, rename="camel", kw_only=True):
     """A recipient in the file; fields have the names of columns."""
 
-    id: UUID = field(default_factory=uuid4)
+    id: UUID = NO_ID
     name: Annotated[str, _column(Recipient, "name")]
     email: Annotated[str, _column(Recipient, "email")]
     role: Recipient.Role
     status: Recipient.Status
-    order: Annotated[int, Meta(ge=0, le=2**31 - 1)]  # as the column
+    order: Integer
     sent_at: Time | None = None
     viewed_at: Time | None = None
     completed_at: Time | None = None
@@ -44,23 +45,15 @@ class RecipientEntry(Struct, forbid_unknown_fields=True, rename="camel", kw_only
     decline_reason: Annotated[str, _column(Recipient, "decline_reason")] | None = None
 
 
-class FileNames(Struct, forbid_unknown_fields=True):
-    """The paths of a document's PDFs."""
-
-    original: str
-    signed: str | None = None
-    certificate: str | None = None
-
-
 class DocumentEntry(Struct, forbid_unknown_fields=True, rename="camel", kw_only=True):
     """A document in the file; fields have the names of columns, except the last four."""
 
-    id: UUID = field(default_factory=uuid4)
+    id: UUID = NO_ID
     title: Annotated[str, _column(Document, "title")]
     status: Document.Status
     file_name: Annotated[str, _column(Document, "file_name")]
-    page_count: Count = 0  # not given; read from the original, as the next one
-    file_size: Count = 0
+    page_count: Integer = 0
+    file_size: Any = None
     signing_order: Document.SigningOrder
     created_at: Time
     sent_at: Time | None = None
@@ -68,7 +61,7 @@ class DocumentEntry(Struct, forbid_unknown_fields=True, rename="camel", kw_only=
     expires_at: Time | None = None
     deleted_at: Time | None = None
     recipients: Annotated[list[RecipientEntry], Meta(max_length=MAX_RECIPIENTS)]
-    files: FileNames
+    files: dict[Literal["original", "signed", "certificate"], str | None]
     progress: Any = None  # ignored, as the next one
     links: Any = None
 
@@ -79,47 +72,40 @@ def read(line: bytes) -> DocumentEntry:
     Raises:
         Invalid: it is not one; the text has the path of the first field that is wrong.
     """
+    if rb"\u0000" in line:
+        raise Invalid("has a NUL character, which PostgreSQL does not store")
     try:
         document = msgspec.json.decode(line, type=DocumentEntry)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as exc:
         text = re.sub(r"(.*) - at `\$\.(.*)`", r"\2: \1", str(exc), flags=re.DOTALL)
         raise Invalid(text) from None
-    for path, text in _broken_rules(document):
-        raise Invalid(f"{path}: {text}")
+    for problem in _broken_rules(document):
+        raise Invalid(problem)
     return document
 
 
-def _broken_rules(document: DocumentEntry) -> Iterator[tuple[str, str]]:
-    """The path of each field that breaks a rule, and what is wrong with it."""
-    yield from _bad_values(document)
-    yield from _bad_values(document.files, "files.")
-    # Both are copied to the audit log, which keeps them for ever.
+def _broken_rules(document: DocumentEntry) -> Iterator[str]:
+    """What is wrong with fields that have the right type."""
     for path, text in (("title", document.title), ("fileName", document.file_name)):
-        if contains_raw_key(text):
-            yield path, "must not contain an API key; if it is in use, revoke it"
+        if not text.strip():
+            yield f"{path}: must not be blank"
+    yield from _bad_times(document)
     for number, recipient in enumerate(document.recipients):
-        yield from _bad_values(recipient, f"recipients[{number}].")
-        try:
-            validate_email(recipient.email)
-        except ValidationError:
-            yield f"recipients[{number}].email", "must be an e-mail address"
+        recipient.decline_reason = recipient.decline_reason or None
+        yield from _bad_times(recipient, f"recipients[{number}].")
+        if not is_address(recipient.email):
+            yield f"recipients[{number}].email: must have one @, and no spaces"
     completed = document.status is Document.Status.COMPLETED
     if completed and document.completed_at is None:
-        yield "completedAt", "is required for a COMPLETED document"
-    for file_type in ("signed", "certificate"):
-        given = getattr(document.files, file_type) is not None
-        if completed and not given:
-            yield f"files.{file_type}", "is required for a COMPLETED document"
-        elif given and not completed:
-            yield f"files.{file_type}", "must be absent unless the status is COMPLETED"
+        yield "completedAt: is required for a COMPLETED document"
+    required = {"original", "signed", "certificate"} if completed else {"original"}
+    if {file_type for file_type, name in document.files.items() if name} != required:
+        yield "files: must be the original, and of a COMPLETED document signed and certificate too"
 
 
-def _bad_values(struct: Struct, prefix: str = "") -> Iterator[tuple[str, str]]:
-    """Texts and times that no column can have, or that mean nothing."""
+def _bad_times(struct: Struct, prefix: str = "") -> Iterator[str]:
+    """In UTC, an hour of the first or last year may be in a year that Python does not have."""
     for column, name in zip(struct.__struct_fields__, struct.__struct_encode_fields__, strict=True):
         value = getattr(struct, column)
-        if isinstance(value, str) and (not value.strip() or "\0" in value):
-            yield prefix + name, "must not be blank or have a NUL character"
-        # In UTC, an hour of the first or last year may be in a year that Python does not have.
         if isinstance(value, datetime) and not 1 < value.year < 9999:
-            yield prefix + name, "must be in the years 2 to 9998"
+            yield f"{prefix}{name}: must be in the years 2 to 9998"

@@ -1,143 +1,153 @@
-"""An import from beginning to end, which writes all documents of a file or none."""
+"""An import from beginning to end."""
 
+import contextlib
 import functools
 import hashlib
-import logging
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from io import BufferedIOBase
 from itertools import islice
 from pathlib import Path
-from uuid import UUID
+from uuid import UUID, uuid5
 
-from django.db import connection, transaction
+from django.db import IntegrityError, transaction
 
 from audit.record import together
 from config.management.progress import Progress, Report
 from config.management.shutdown import Shutdown, graceful_shutdown
+from config.runtime.logs import redact
 from documents import storage
-from documents.importing.entries import DocumentEntry, read
-from documents.importing.files import CheckedFile, check_file, check_files, upload
-from documents.importing.problems import Invalid, Problems
-from documents.importing.writer import Record, Writer
-from documents.models import StoredFile
+from documents.importing.entries import NO_ID, DocumentEntry, Invalid, read
+from documents.importing.files import local_file
+from documents.importing.writer import Line, write
 from documents.pages import PageCounter
 from workspaces.models import Workspace
 
-log = logging.getLogger(__name__)
-
-BATCH = 200  # documents that are written together, or files that are uploaded
+SHOWN = 500  # characters of a problem
+BATCH = 200  # documents that are written in one transaction
 CACHED = 4096  # files; documents that share a PDF are mostly near each other
-BOM = b"\xef\xbb\xbf"
 
 
-@dataclass(frozen=True)
-class Counts:
-    """What an import did.
-
-    Attributes:
-        files: objects that were uploaded; files that a document has already are not.
-    """
-
-    created: int
-    updated: int
-    files: int
+class ImportRefused(Exception):
+    """Lines were refused, and with `strict` nothing was imported."""
 
 
-def import_file(
+def import_lines(
     workspace: Workspace,
-    file: Path,
-    report: Report = lambda line: None,
+    content: BufferedIOBase,
+    folder: Path,
+    report: Report,
     *,
     by: str,
-) -> Counts:
-    """Imports the documents of a file into a workspace: all of them, or none.
+    strict: bool = False,
+) -> dict[str, int]:
+    """Imports the documents of a file into a workspace.
 
     Args:
+        folder: of the PDFs.
+        report: called with a line for each problem, and about once a second for the progress.
         by: who imports, for the audit log.
-        report: called about once a second with a line about the progress.
+        strict: all lines are imported, or none.
+
+    Returns:
+        The documents that were created and updated, the files that were uploaded, and the lines
+        that were refused.
 
     Raises:
-        ImportRefused: the file has problems; the text lists them.
-        StorageError: the object storage cannot be used.
-        django.db.Error: the database cannot be used, or another import came in between.
-        OSError: the file cannot be read.
-        Stopped: a signal asked the process to end, between two steps.
+        ImportRefused: a line was refused, with `strict`.
+        StorageError, django.db.Error, OSError: what it needs cannot be used. The batches before
+            that are imported, and importing the file again imports the others.
+        Stopped: a signal asked the process to end, between two lines.
     """
-    with graceful_shutdown() as shutdown, file.open("rb") as content, PageCounter() as counter:
-        progress, problems = Progress(report), Problems()
-        digest = hashlib.file_digest(content, "sha256").hexdigest()
-        content.seek(0)
-        writer = Writer(workspace, problems, by, digest)
-        uploaded: list[str] = []  # keys of objects that may exist
-        committing = False
-        try:
-            with transaction.atomic(durable=True):
-                with connection.cursor() as cursor:  # files are uploaded meanwhile
-                    cursor.execute("SET LOCAL idle_in_transaction_session_timeout = '15min'")
-                with together():
-                    check = functools.partial(check_file, file.parent.resolve(), counter)
-                    records = _records(content, check, problems, shutdown)
-                    while batch := list(islice(records, BATCH)):
-                        writer.write(batch)
-                        progress.note(f"line {batch[-1].line:,} …")
-                    problems.raise_if_any(file.name)
-                    files = iter(writer.uploads.items())
-                    while some := dict(islice(files, BATCH)):
-                        uploaded += some
-                        upload(some, shutdown)
-                        progress.note(f"{len(uploaded):,} of {len(writer.uploads):,} files …")
-                        with connection.cursor() as cursor:  # ends its idle time
-                            cursor.execute("SELECT 1")
-                shutdown.check()
-                committing = True
-        except BaseException:
-            # The commit may have succeeded although it raised; the objects are needed then. If the
-            # database is out of reach, this query raises and the objects are kept too.
-            stored = StoredFile.objects.filter(object_key__in=uploaded[:1])
-            if not (committing and stored.exists()):
-                storage.delete(uploaded)
-            raise
-        try:
-            storage.delete(writer.replaced)
-        except storage.StorageError as exc:
-            log.warning("The documents are imported, but of the files they had before: %s", exc)
-        return Counts(writer.created, writer.updated, len(uploaded))
+    sha256 = hashlib.file_digest(content, "sha256").hexdigest()
+    content.seek(0)
+    progress = Progress(report)
+    with graceful_shutdown() as shutdown, PageCounter() as counter:
+        importer = Importer(workspace, report, by, sha256)
+        lines = importer.lines(content, folder.resolve(), counter, shutdown)
+        counts = importer.counts
+        with transaction.atomic() if strict else contextlib.nullcontext():
+            if strict:  # all are read before any is written
+                lines = iter(list(lines))
+            while not (strict and counts["refused"]) and (batch := list(islice(lines, BATCH))):
+                importer.write(batch)
+                progress.note(f"line {batch[-1].number:,} …")
+            if strict and counts["refused"]:
+                raise ImportRefused(f"Refused lines: {counts['refused']:,}.")
+    storage.delete(importer.replaced)
+    return counts
 
 
-def _records(
-    content: Iterable[bytes],
-    check: Callable[[str], CheckedFile],
-    problems: Problems,
-    shutdown: Shutdown,
-) -> Iterator[Record]:
-    """The valid documents of the file; what is wrong with the others is added to `problems`."""
-    check = functools.lru_cache(CACHED)(check)
-    ids: dict[tuple[bool, UUID], int] = {}
-    for number, line in enumerate(content, 1):
-        shutdown.check()
-        text = line.removeprefix(BOM) if number == 1 else line
-        if text.strip():
+class Importer:
+    """Reads the lines of a file, and writes batches of them.
+
+    Attributes:
+        counts: as `import_lines` returns them.
+        replaced: keys of objects that no document has any more, once all is committed.
+    """
+
+    def __init__(self, workspace: Workspace, report: Report, by: str, import_sha256: str) -> None:
+        self.workspace, self.report, self.by = workspace, report, by
+        self.import_sha256 = import_sha256
+        self.counts = dict.fromkeys(("created", "updated", "files", "refused"), 0)
+        self.replaced: list[str] = []
+        self.copies: Counter[UUID] = Counter()  # of lines without an id
+
+    def write(self, batch: Sequence[Line]) -> None:
+        """Writes lines in one transaction, or each in its own if one of them is refused."""
+        try:
+            with transaction.atomic(), together():
+                written = write(self.workspace, batch, by=self.by, import_sha256=self.import_sha256)
+        except (IntegrityError, Invalid) as exc:
+            if len(batch) == 1:
+                return self.refuse(batch[0].number, exc)
+            for line in batch:
+                self.write([line])
+            return None
+        self.counts["created"] += written.created
+        self.counts["updated"] += len(batch) - written.created
+        self.counts["files"] += written.files
+        self.replaced += written.replaced
+        return None
+
+    def refuse(self, number: int, problem: Exception) -> None:
+        self.counts["refused"] += 1
+        text = "".join(c if c.isprintable() else " " for c in redact(str(problem))[:SHOWN])
+        self.report(f"line {number}, {text}")
+
+    def lines(
+        self, content: Iterable[bytes], folder: Path, counter: PageCounter, shutdown: Shutdown
+    ) -> Iterator[Line]:
+        """The valid lines; the others are refused."""
+        find = functools.lru_cache(CACHED)(functools.partial(local_file, folder))
+        count = functools.lru_cache(CACHED)(counter.count)
+        for number, line in enumerate(content, 1):
+            shutdown.check()
+            text = line.removeprefix(b"\xef\xbb\xbf" if number == 1 else b"").strip()
+            if not text:
+                continue
             try:
                 entry = read(text)
-                _check_ids(entry, number, ids)
-                yield Record(number, entry, check_files(entry, check))
+                self.set_ids(entry, text)
+                files = {str(kind): find(name) for kind, name in entry.files.items() if name}
+                pages = count(files["original"].path)
+                if isinstance(pages, int):
+                    entry.page_count = pages
+                elif not entry.page_count:
+                    raise Invalid(f"pageCount: is required, since the original {pages}")
+                else:
+                    self.report(f"line {number}, note: pageCount is used: the original {pages}")
+                entry.file_size = files["original"].size
+                yield Line(number, entry, files)
             except Invalid as exc:
-                problems.append((number, str(exc)))
+                self.refuse(number, exc)
 
-
-def _check_ids(entry: DocumentEntry, number: int, ids: dict[tuple[bool, UUID], int]) -> None:
-    """Adds the ids of a line.
-
-    Args:
-        ids: the line of each id, apart for documents (True) and recipients.
-
-    Raises:
-        Invalid: one is in the file already.
-    """
-    recipients = (
-        (f"recipients[{n}].id", False, each.id) for n, each in enumerate(entry.recipients)
-    )
-    for path, of_document, id in (("id", True, entry.id), *recipients):
-        if (of_document, id) in ids:
-            raise Invalid(f"{path}: {id} is on line {ids[of_document, id]} already")
-        ids[of_document, id] = number
+    def set_ids(self, entry: DocumentEntry, text: bytes) -> None:
+        """Gives ids to what has none: the same ones whenever the same line is imported."""
+        if entry.id == NO_ID:
+            of_line = uuid5(self.workspace.pk, text.decode())
+            self.copies[of_line] += 1
+            entry.id = uuid5(of_line, str(self.copies[of_line]))
+        for number, recipient in enumerate(entry.recipients):
+            if recipient.id == NO_ID:
+                recipient.id = uuid5(entry.id, str(number))

@@ -8,19 +8,17 @@ from itertools import chain
 from typing import NamedTuple
 from uuid import UUID
 
-from documents.api.queries import VISIBLE
+from documents.api.queries import VISIBLE_UNKNOWN as VISIBLE
 from documents.models import RecipientStatus
-from documents.search.parameters import Range, Search
+from documents.search.parameters import Range, Search, spellings
 
+MARK = "\ue000"  # begins a word of a script that writes no spaces (`documents/search.sql`)
 LAST = "\U0010ffff"  # comes after each character of a word
-# A workspace that the planner does not know: for one that has most documents of all workspaces, it
-# would take the index of all, and might read those of others first.
-OWN = VISIBLE.format(workspace="(SELECT %s::uuid)")
-_DOCUMENTS = f'"documents_document" AS document WHERE {OWN}'
+_DOCUMENTS = f'"documents_document" AS document WHERE {VISIBLE}'
 # OFFSET 0: PostgreSQL reads each by its id, however many it expects, and never all documents.
 _AMONG = f"""unnest(%s::uuid[]) AS among (id) CROSS JOIN LATERAL (
     SELECT * FROM "documents_document" WHERE id = among.id OFFSET 0
-) AS document WHERE {OWN}"""  # noqa: S608 - made of constants
+) AS document WHERE {VISIBLE}"""  # noqa: S608 - made of constants
 
 
 class Sql(NamedTuple):
@@ -36,14 +34,15 @@ class Newest(NamedTuple):
     Attributes:
         time, id: its columns.
         rows: what follows FROM, with the first conditions.
-        each: what `rows` calls `every.one` is each of these in turn; None for no such condition.
+        each: what `rows` calls `every.one` and `every.other` are each of these in turn; None for
+            no such condition.
         of_documents: whether the rows are the documents themselves.
     """
 
     time: str
     id: str
     rows: Sql
-    each: list[str] | None = None
+    each: list[tuple[str, str]] | None = None
     of_documents: bool = False
 
 
@@ -52,9 +51,10 @@ class Condition(NamedTuple):
 
     Attributes:
         holds: whether `document` meets it.
-        found: the ids of the documents that do, in any order; an index has them.
+        found: the ids of the documents that may do, in any order; an index has them.
         newest: an index that has the same documents by their creation.
         word: the beginning of the title's words that `newest.each` is to be.
+        exact: whether all that `found` and `newest` have do.
         cost: of the check of one document, in microseconds.
     """
 
@@ -62,6 +62,7 @@ class Condition(NamedTuple):
     found: Sql
     newest: Newest | None = None
     word: str = ""
+    exact: bool = True
     cost: float = 0.1
 
 
@@ -107,7 +108,8 @@ def conditions(asked: Search, words: list[str], workspace_id: UUID) -> Iterator[
 
 
 def _of_status(statuses: list[str], workspace_id: UUID) -> Condition:
-    holds, each = "document.status = ANY (%s)", statuses if len(statuses) > 1 else None
+    holds = "document.status = ANY (%s)"
+    each = [(status, "") for status in statuses] if len(statuses) > 1 else None
     one = f"{_DOCUMENTS} AND document.status = {'every.one' if each else '%s'}"
     rows = Sql(one, (workspace_id,) if each else (workspace_id, *statuses))
     return Condition(
@@ -118,42 +120,48 @@ def _of_status(statuses: list[str], workspace_id: UUID) -> Condition:
 
 
 def _of_recipient(asked: Search, workspace_id: UUID) -> Condition:
-    bounds = (
-        ("lower(recipient.email) = lower(%s)", asked.recipient),
-        ("recipient.status = %s", asked.recipient_status),
-    )
-    matches, values = all_of(Sql(text, (value,)) for text, value in bounds if value is not None)
+    """The index of addresses has the documents by creation for each address and status."""
+    addresses = spellings(asked.recipient) if asked.recipient else []
+    statuses = [asked.recipient_status] if asked.recipient_status else RecipientStatus.values
+    parts = []
+    if addresses:
+        any_of = ", ".join(["lower(%s)"] * len(addresses))
+        parts.append(Sql(f"lower(recipient.email) IN ({any_of})", tuple(addresses)))
+    if asked.recipient_status:
+        parts.append(Sql("recipient.status = %s", (asked.recipient_status,)))
+    matches, values = all_of(parts)
     table = '"documents_recipient" AS recipient WHERE'
-    rows = Sql(f"{table} recipient.workspace_id = %s AND {matches}", (workspace_id, *values))
-    # OFFSET 0: PostgreSQL would otherwise collect the recipients of all documents.
-    holds = f"""EXISTS (
-        SELECT FROM {table} recipient.document_id = document.id AND {matches} OFFSET 0)"""
-    # The index of addresses has the documents by creation for each status.
-    each = None if asked.recipient_status else list(RecipientStatus.values)
-    every = f"{rows.text} AND recipient.status = every.one" if each else rows.text
+    own = f"{table} recipient.workspace_id = %s AND"
+    rows, each = Sql(f"{own} {matches}", (workspace_id, *values)), None
+    if addresses:
+        each = [(status, address) for address in addresses for status in statuses]
+        one = "recipient.status = every.one AND lower(recipient.email) = lower(every.other)"
+        rows = Sql(f"{own} {one}", (workspace_id,))
+    of_document = "recipient.document_id = document.id"
+    time, id = "recipient.document_created_at", "recipient.document_id"
     return Condition(
-        Sql(holds, values),
-        Sql(f"SELECT recipient.document_id FROM {rows.text}", rows.values),  # noqa: S608
-        Newest(
-            "recipient.document_created_at",
-            "recipient.document_id",
-            Sql(every, rows.values),
-            each,
-        ),
+        # OFFSET 0: PostgreSQL would otherwise collect the recipients of all documents.
+        Sql(f"EXISTS (SELECT FROM {table} {of_document} AND {matches} OFFSET 0)", values),
+        Sql(f"SELECT {id} FROM {own} {matches}", (workspace_id, *values)),  # noqa: S608
+        Newest(time, id, rows, each),
         cost=2,
     )
 
 
 def _of_word(word: str, workspace_id: UUID) -> Condition:
     table = '"documents_titleword" AS title WHERE title.workspace_id = %s AND title.word'
-    one = Sql(f"{table} = every.one", (workspace_id,))
+    inside = word[0] == MARK
+    text, pattern = (word[1:], f"%{word[1:]}%") if inside else (word, f"% {word}%")
+    first = text[:2] if inside else text
+    rows = Sql(f"{table} = every.one", (workspace_id,))
     return Condition(
-        Sql("documents_folded(document.title) LIKE %s", (f"% {word}%",)),
+        Sql("documents_folded(document.title) LIKE %s", (pattern,)),
         Sql(
             f"SELECT title.document_id FROM {table} >= %s AND title.word < %s",  # noqa: S608
-            (workspace_id, word, word + LAST),
+            (workspace_id, first, first + LAST),
         ),
-        Newest("title.created_at", "title.document_id", one),
-        word,
+        Newest("title.created_at", "title.document_id", rows),
+        first,
+        exact=first == text,
         cost=4,
     )

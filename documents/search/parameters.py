@@ -3,15 +3,17 @@
 A misspelt filter must never return everything.
 """
 
-import re
+import contextlib
+import unicodedata
 from datetime import UTC, datetime
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
+import msgspec
 from django.http import QueryDict
 
 from config.api.errors import InvalidParameter
 from config.api.parameters import one_of, single
-from documents.models import DocumentStatus, RecipientStatus
+from documents.models import DocumentStatus, RecipientStatus, is_address
 
 SORTS = ("created", "completed", "expires")
 TIMES = ("created", "sent", "completed", "expires")
@@ -20,12 +22,10 @@ TIME_EXPECTED = "a date such as 2026-07-01, or a time with an offset such as 202
 TEXT_MAX = 254  # characters of an e-mail address, or of a title's words
 WORDS_MAX = 8
 _LENGTH = f"of at most {TEXT_MAX} characters"
+ADDRESS_EXPECTED = f"an e-mail address without spaces, {_LENGTH}; in a URL, + is %2B"
 WORDS_EXPECTED = f"1 to {WORDS_MAX} words of letters or digits, {_LENGTH}"
 
-_TIME = re.compile(
-    r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
-    r"(T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?(Z|[+-][0-9]{2}:[0-5][0-9]))?"
-)
+_Time = Annotated[datetime, msgspec.Meta(tz=True)]
 
 
 class Range(NamedTuple):
@@ -78,7 +78,7 @@ def read(query: QueryDict) -> Search:
     ]
     return Search(
         _statuses(query),
-        _text(query, "recipient", f"an e-mail address, {_LENGTH}"),
+        _recipient(query),
         one_of(query, "recipientStatus", tuple(RecipientStatus.values)),
         _text(query, "title", WORDS_EXPECTED),
         tuple(each for each in ranges if each.first or each.end),
@@ -105,14 +105,33 @@ def _text(query: QueryDict, name: str, expected: str) -> str | None:
     return value
 
 
+def _recipient(query: QueryDict) -> str | None:
+    value = _text(query, "recipient", ADDRESS_EXPECTED)
+    if value is not None and not is_address(value):
+        raise InvalidParameter("recipient", ADDRESS_EXPECTED)
+    return value
+
+
+def spellings(address: str) -> list[str]:
+    """The address with its domain as it was given, in ASCII (`xn--…`) and in Unicode (IDNA)."""
+    local, _, domain = unicodedata.normalize("NFC", address.lower()).rpartition("@")
+    in_ascii, in_unicode = [], []
+    for label in domain.split("."):
+        encoded = label if label.isascii() else f"xn--{label.encode('punycode').decode()}"
+        in_ascii.append(encoded)
+        with contextlib.suppress(UnicodeError):
+            label = encoded[4:].encode().decode("punycode") if encoded[:4] == "xn--" else label
+        in_unicode.append(label)
+    both = (f"{local}@{'.'.join(labels)}" for labels in (in_ascii, in_unicode))
+    return list(dict.fromkeys((address, *both)))
+
+
 def _time(query: QueryDict, name: str) -> datetime | None:
     value = single(query, name, TIME_EXPECTED)
     if value is None:
         return None
     try:
-        if not _TIME.fullmatch(value.upper()):
-            raise ValueError
-        time = datetime.fromisoformat(value.upper())
-        return (time if time.tzinfo else time.replace(tzinfo=UTC)).astimezone(UTC)
-    except (ValueError, OverflowError):
+        text = f"{value}T00:00:00Z" if len(value) == len("2026-07-01") else value
+        return msgspec.convert(text, _Time).astimezone(UTC)
+    except (msgspec.ValidationError, OverflowError):
         raise InvalidParameter(name, TIME_EXPECTED) from None

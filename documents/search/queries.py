@@ -13,10 +13,10 @@ from uuid import UUID
 from config.api.errors import InvalidParameter
 from config.runtime.database import fetch, fetch_planned
 from documents.api.queries import DOCUMENT_COLUMNS_SQL, Position
+from documents.api.queries import VISIBLE_UNKNOWN as VISIBLE
 from documents.api.serializers import WorkspaceDocument
 from documents.search.conditions import (
     LAST,
-    OWN,
     Condition,
     Newest,
     Sql,
@@ -34,6 +34,7 @@ READ, LED_TO = 0.5, 2.5
 RARE = 300  # documents
 SPELLINGS = 8  # words with one beginning that are read in turn
 
+_WORDS = "SELECT left(unnest(string_to_array(btrim(documents_folded(%s)), ' ')), 60)"
 _ORDER = "time DESC, looked DESC"
 # What looks frequent in the statistics of all workspaces may be rare in one, or together with
 # something else: reading a table until enough is found would then read all of it.
@@ -103,7 +104,7 @@ def search(
     cost = (READ if read_in_order else LED_TO) + sum(each.cost for each in checks)
     most = max(1, int(BUDGET * looks / cost))
     source = _source(newest, asked, after, most)
-    visible = Sql(OWN, (workspace_id,))
+    visible = Sql(VISIBLE, (workspace_id,))
     holds, values = all_of([visible, *(each.holds for each in checks)])
     # The last document that is looked at comes too, whether it matches or not: the next page begins
     # behind it.
@@ -123,18 +124,18 @@ def search(
     following, searched_to = None, None
     if len(matching) > limit:
         matching = matching[:limit]
-        following = (matching[-1].time, matching[-1].id)
+        following = Position(matching[-1].time, matching[-1].id)
     elif found and found[-1].number == most:
-        following = (found[-1].time, found[-1].id)
+        following = Position(found[-1].time, found[-1].id)
         searched_to = found[-1].time if len(matching) < limit else None
     return Page([row.document for row in matching], following, searched_to)
 
 
 def _words(title: str | None) -> list[str]:
-    """The words that are searched for, as the database has those of titles, the longest last."""
+    """The words that are searched for, folded as those of titles are, the longest last."""
     if title is None:
         return []
-    words = {word for (word,) in fetch("SELECT documents_words(%s)", (title,))}
+    words = {word for (word,) in fetch(_WORDS, (title,))}
     if not 1 <= len(words) <= WORDS_MAX:
         raise InvalidParameter("title", WORDS_EXPECTED)
     return sorted(words, key=len)
@@ -155,7 +156,7 @@ def _order(
             if each.word and each is not wanted[-1]:
                 continue
             if newest := _spelled(each, workspace_id):
-                return newest, each
+                return newest, each if each.exact else None
     return by_time(asked.sort, workspace_id), None
 
 
@@ -180,7 +181,7 @@ def _spelled(condition: Condition, workspace_id: UUID) -> Newest | None:
         return newest
     end = word + LAST
     found = fetch(_SPELLINGS, (workspace_id, word, end, workspace_id, end, SPELLINGS + 1))
-    return newest._replace(each=[w for (w,) in found]) if len(found) <= SPELLINGS else None
+    return newest._replace(each=[(w, "") for (w,) in found]) if len(found) <= SPELLINGS else None
 
 
 def _source(newest: Newest, asked: Search, after: Position | None, most: int) -> Sql:
@@ -205,10 +206,11 @@ def _source(newest: Newest, asked: Search, after: Position | None, most: int) ->
     """  # noqa: S608 - made of constants
     if each is not None:
         found = f"""
-            SELECT DISTINCT time, looked FROM unnest(%s::text[]) AS every (one)
+            SELECT DISTINCT time, looked FROM unnest(%s::text[], %s::text[]) AS every (one, other)
             CROSS JOIN LATERAL ({found}) AS listed ORDER BY {_ORDER} LIMIT {most}
         """  # noqa: S608 - made of constants
-        values = (each, *values)
+        ones, others = zip(*each, strict=True)
+        values = (list(ones), list(others), *values)
     # OFFSET 0: documents are read one by one, until the page is full.
     return Sql(
         f"""

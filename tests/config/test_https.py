@@ -10,6 +10,7 @@ from django.urls import reverse
 
 from config.api.errors import InvalidParameter
 from documents.api.pagination import decode_cursor, encode_cursor
+from documents.api.queries import Position
 from tests.support import factories
 from tests.support.client import get
 from tests.support.factories import Tenant
@@ -70,7 +71,7 @@ def test_https_is_served_with_hsts(https_only: None, acme: Tenant) -> None:
 def test_secret_key_that_is_new_keeps_cursors_and_sessions_of_the_old_one(
     acme: Tenant, client: Client
 ) -> None:
-    position = factories.at("2026-01-01 00:00:00"), factories.uid(1)
+    position = Position(factories.at("2026-01-01 00:00:00"), factories.uid(1))
     cursor = encode_cursor(position, acme.workspace.id, None)
     client.force_login(support())
     new: dict[str, Any] = {"SECRET_KEY": "new" * 20, "SECRET_KEY_FALLBACKS": [settings.SECRET_KEY]}

@@ -10,7 +10,7 @@ from uuid import UUID
 import boto3
 import pytest
 from django.conf import settings
-from django.core.management import call_command
+from django.core.management import CommandError, call_command
 
 from documents import storage
 from documents.models import Document, Recipient, StoredFile
@@ -64,7 +64,19 @@ class Inbox:
         out = io.StringIO()
         call_command("import_documents", str(key), str(self.file), *options, stdout=out)
         counts: Value = json.loads(out.getvalue())
-        return counts
+        if not counts.pop("refused"):
+            return counts
+        raise AssertionError("the command fails if it refuses a line")
+
+    def problems(self, workspace: Workspace, *options: str) -> tuple[list[str], str, str]:
+        """Imports the file; the lines about it, what is printed, and the error in the end."""
+        out, err = io.StringIO(), io.StringIO()
+        words = ("import_documents", str(workspace.pk), str(self.file), *options)
+        with pytest.raises(CommandError) as caught:
+            call_command(*words, stdout=out, stderr=err)
+        assert caught.value.returncode == 1
+        said = [line for line in err.getvalue().splitlines() if not line.endswith(" …")]
+        return said, out.getvalue(), str(caught.value)
 
     def take(self, workspace: Workspace, *values: Value) -> Value:
         """Writes the documents and imports them."""

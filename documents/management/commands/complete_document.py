@@ -1,12 +1,24 @@
 """complete_document"""
 
+import io
+from datetime import UTC, datetime
 from typing import Any
 
+import msgspec
 from django.core.management.base import CommandError
 
 from config.management.progress import InterruptibleCommand
-from documents.demo.completing import complete_next
+from config.runtime.request_context import actor
+from documents.api.queries import WorkspaceDocuments
+from documents.demo import ACME
+from documents.demo.loading import DATA
+from documents.importing import import_lines
+from documents.models import Document
 from documents.storage import StorageError
+
+WAITING = ("SENT", "VIEWED", "PARTIALLY_SIGNED")
+FINISHED = {"SIGNER": "SIGNED", "APPROVER": "APPROVED"}
+FILES = {"original": "", "signed": "-signed", "certificate": "-certificate"}
 
 
 class Command(InterruptibleCommand):
@@ -15,7 +27,18 @@ class Command(InterruptibleCommand):
     help = "Completes a document of the demo's workspace Acme, to show what webhooks do."
 
     def handle(self, **options: Any) -> None:
-        document = complete_next()
+        waiting = Document.objects.filter(workspace=ACME.id, status__in=WAITING, deleted_at=None)
+        document = waiting.select_related("workspace").order_by("created_at", "id").first()
         if document is None:
             raise CommandError("No document of the demo's workspace Acme waits for signatures.")
+        value = msgspec.to_builtins(WorkspaceDocuments(ACME.id).one(str(document.pk)))
+        now = datetime.now(UTC).isoformat()
+        value |= {"status": "COMPLETED", "completedAt": now}
+        value["files"] = {each: f"agreement-5{part}.pdf" for each, part in FILES.items()}
+        for recipient in value["recipients"]:
+            status = FINISHED.get(recipient["role"], recipient["status"])
+            if status != recipient["status"]:
+                recipient |= {"status": status, "completedAt": now}
+        line = io.BytesIO(msgspec.json.encode(value))
+        import_lines(document.workspace, line, DATA, self.report, by=actor(), strict=True)
         self.stdout.write(f"Completed: {document.title} ({document.pk})")

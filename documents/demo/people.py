@@ -1,6 +1,6 @@
 """The demo's workspaces and the users who sign in."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 from uuid import NAMESPACE_DNS, UUID, uuid5
 
 from django.contrib.auth.models import Group, User
@@ -13,8 +13,7 @@ from workspaces.permissions import SUPPORT
 from workspaces.plans import Plan
 
 
-@dataclass(frozen=True)
-class Tenant:
+class Tenant(NamedTuple):
     """A workspace of the demo; its id is the same in every installation."""
 
     name: str
@@ -42,12 +41,8 @@ FROZEN = Tenant("Frozen", Plan.PRO, suspended=True)
 TENANTS = (ACME, UMBRELLA, FREEBIE, FROZEN)
 
 
-@dataclass(frozen=True)
-class Person:
-    """A user of the demo; `does` says in a few words what for.
-
-    Without a tenant, the user is support staff or an operator.
-    """
+class Person(NamedTuple):
+    """A user of the demo, and what for. One without a tenant is support staff or an operator."""
 
     login: str
     first_name: str
@@ -76,10 +71,10 @@ def create_people() -> None:
         user = User.objects.create_user(
             person.login,
             person.login,
-            is_staff=True,
-            is_superuser=person.is_operator,
             first_name=person.first_name,
             last_name=person.last_name,
+            is_staff=True,
+            is_superuser=person.is_operator,
         )
         if person.tenant:
             membership = Membership(user=user, workspace_id=person.tenant.id, role=person.role)
