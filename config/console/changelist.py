@@ -59,8 +59,8 @@ class FilterForm(forms.Form):
 def shown(field: forms.BoundField) -> Any:
     """A field's value as its widget shows it."""
     value = field.value()
-    choices = dict(getattr(field.field, "choices", ()))
-    return choices.get(value) or field.field.widget.format_value(value)
+    choices = {str(key): text for key, text in getattr(field.field, "choices", ())}
+    return choices.get(value, value) if choices else field.field.widget.format_value(value)
 
 
 class KeysetChangeList(ChangeList):
