@@ -23,7 +23,7 @@ from config.runtime.request_context import client_info
 # What an entry of each action has, but for those that end another entry (`ending`). A fact in
 # parentheses may be missing.
 FACTS: dict[Action, str] = {
-    Action.KEY_CREATED: "by key (detail)",  # when it expires, what it is for
+    Action.KEY_CREATED: "by key (detail)",  # when it expires
     Action.KEY_CHANGED: "by key detail",  # what it was
     Action.KEY_ROLLED: "by key detail",  # when it ends, the new key
     Action.KEY_REVOKED: "by key",
