@@ -1,7 +1,7 @@
 """The forms of a key's pages. Those that create one do so at most once, however often sent."""
 
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from django import forms
 from django.utils import timezone

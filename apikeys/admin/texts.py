@@ -49,8 +49,8 @@ def ended_warning(group: Group) -> Bad:
     last = group.last
     text = (
         'The key “<a href="{}">{}</a>” ({}…) has ended and is still used: {} refused in the last '
-        '24 hours, the last one {} from {}. <a href="{}">See why</a>, and give that program another '
-        "key."
+        '24 hours, the last one {} from {}. <a href="{}">See why</a>, and give that program '
+        "another key."
     )
     return Bad(
         format_html(

@@ -56,7 +56,9 @@ class RefusedFilter(LogFilter):
     def chip_text(self, name: str, rows: Sequence[Any]) -> str:
         if rows and name == "workspace_id__exact":
             return str(rows[0].workspace_label)
-        return rows[0].key_name if rows and name == "key_id__exact" else super().chip_text(name, rows)
+        return (
+            rows[0].key_name if rows and name == "key_id__exact" else super().chip_text(name, rows)
+        )
 
 
 class RefusedChangeList(LogChangeList):

@@ -26,7 +26,8 @@ def purge() -> bool:
         unknown[WITHOUT_KEY_KEPT:],
         refused[REFUSED_KEPT:],
     ]
-    return any([_delete(each[:ROWS]) for each in rows])
+    more = [_delete(each[:ROWS]) for each in rows]
+    return any(more)
 
 
 def _delete(rows: QuerySet[Any]) -> bool:

@@ -5,10 +5,10 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from apikeys.states import today
 from django.utils import timezone
 
 from apikeys.models import ApiKey
-from apikeys.states import today
 from apikeys.usage.models import KeyUsage
 from audit.models import Action
 from documents.models import Document

@@ -1,0 +1,371 @@
+"""Refused requests in the admin, and what the start page says of the usage of keys."""
+
+import re
+from datetime import timedelta
+from types import ModuleType
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+from django.contrib.auth.models import User
+from django.db import OperationalError
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from apikeys.keys import today
+from apikeys.usage.models import NO_DOCUMENT, KeyUsage, RefusedRequest
+from audit.admin import histogram
+from config.api.errors import HttpsRequired, WorkspaceSuspended
+from config.console.keyset import Position
+from tests.documents.test_queries import nodes, plan
+from tests.support import factories, staff
+from tests.support.factories import Tenant, uid
+from tests.support.staff import analyze, asked, errors, of, shown, signed_in
+from tests.support.usage import refused, used
+from workspaces.models import Membership
+
+LIST = reverse("admin:usage_refusedrequest_changelist")
+INDEX = reverse("admin:index")
+DAY = timedelta(days=1)
+
+
+def of_key(tenant: Tenant, **fields: Any) -> dict[str, Any]:
+    key = tenant.key
+    facts = {"key_id": key.pk, "key_name": key.name, "key_prefix": key.prefix}
+    return of(tenant.workspace, **facts, **fields)
+
+
+def seen(client: Client, query: str = "") -> list[int]:
+    return [row.pk for row in shown(client, query, LIST).result_list]
+
+
+def page(client: Client, row: RefusedRequest) -> Any:
+    return client.get(reverse("admin:usage_refusedrequest_change", args=[row.pk]))
+
+
+def html(response: Any) -> str:
+    assert response.status_code == 200
+    return str(response.content.decode())
+
+
+def text_of(page: str) -> str:
+    """What a reader sees."""
+    return " ".join(re.sub(r"<[^>]+>", " ", page).split())
+
+
+def test_requests_are_seen_by_staff_and_by_admins_of_their_workspace(
+    acme: Tenant, umbrella: Tenant
+) -> None:
+    rows = [
+        *refused(status=401, reason="No Authorization header."),
+        *refused(**of_key(umbrella), request_id="a" * 32),
+        *refused(**of_key(acme, status=429, more=4120)),
+        *refused(**of_key(acme, document_id=uid(9, 3)), reason="It belongs to another workspace."),
+    ]
+    for client in (signed_in(staff.support()), signed_in(staff.operator())):
+        assert sorted(seen(client)) == sorted(row.pk for row in rows)
+        assert all(page(client, row).status_code == 200 for row in rows)
+    client = signed_in(acme.admin)
+    assert set(seen(client)) == {row.pk for row in rows[2:]}
+    assert [page(client, row).status_code for row in rows] == [404, 404, 200, 200]
+    assert seen(client, f"?q={'a' * 32}") == []
+
+
+def test_filters_narrow_the_list(acme: Tenant, umbrella: Tenant, sam: Client) -> None:
+    ages = (timedelta(minutes=5), timedelta(hours=5), timedelta(days=5), timedelta(days=25))
+    old = refused(4, created_at=lambda number: timezone.now() - ages[number])
+    for period, count in {"": 4, "1h": 1, "24h": 2, "7d": 3}.items():
+        assert seen(sam, f"?within={period}") == [row.pk for row in old[:count]]
+    [own] = refused(**of_key(acme, status=401))
+    for query in (
+        "status__exact=401",
+        f"workspace_id__exact={acme.workspace.pk}",
+        f"q={acme.key.prefix}",
+        f"q={acme.key.pk}",
+        f"key_id__exact={acme.key.pk}&status__exact=401",
+        f"q={acme.workspace.pk}",
+    ):
+        assert seen(sam, f"?{query}") == [own.pk], query
+    for query, error in {
+        "q=Acme": "This cannot be searched for. A request id or its first 8 characters",
+        "q=203.0.113.9": "This cannot be searched for.",
+        f"q={'x' * 501}": "at most 500 characters",
+        "q=%00": "Null characters",
+        "status__exact=418": "Select a valid choice",
+        "key_id__exact=x": "This is not an id",
+        "workspace_id__exact=Nobody": "No workspace has this name, or this id",
+    }.items():
+        assert error in str(errors(sam, f"?{query}", LIST)), query
+
+
+PASTED = {
+    "Request-Id: {request}": "Request id “{request}”",
+    "what is “{request}”?": "Request id “{request}”",
+    "{short}...": "Beginning of a request id “{short}”",
+    "https://api.acme.example/api/v1/documents/{document}/download": "Document id “{document}”",
+    "document '{document}'": "Id of a document, key or workspace “{document}”",
+    "key={key}": "Id of a document, key or workspace “{key}”",
+    "{prefix}": "First characters of a key “{prefix}”",
+}
+
+
+def test_search_understands_what_is_pasted(acme: Tenant, sam: Client) -> None:
+    request = "92fe0e65" + "a" * 24
+    [row] = refused(**of_key(acme, document_id=uid(9, 3)), request_id=request)
+    refused(3)
+    values = {"request": request, "short": request[:8], "document": uid(9, 3)}
+    values |= {"key": acme.key.pk, "prefix": acme.key.prefix}
+    for client in (sam, signed_in(acme.admin)):
+        for pasted, recognised in PASTED.items():
+            found = shown(client, f"?q={quote(pasted.format(**values))}", LIST)
+            assert [each.pk for each in found.result_list] == [row.pk], pasted
+            assert found.recognised_text == recognised.format(**values)
+
+
+def test_foreign_document_reads_unknown(
+    acme: Tenant, umbrella: Tenant, flusher: ModuleType
+) -> None:
+    theirs, unknown = factories.document(umbrella.workspace).pk, uid(9, 3)
+    client = signed_in(acme.admin)
+    read = []
+    for id in (theirs, unknown):
+        request = acme.get(f"/documents/{id}").headers["request-id"]
+        assert flusher.flush()
+        [row] = shown(client, f"?q={id}", LIST).result_list
+        texts = [
+            text_of(html(each)) for each in (client.get(LIST, {"q": str(id)}), page(client, row))
+        ]
+        assert NO_DOCUMENT in texts[0]
+        varying = rf"(\d{{4}}-\d\d-\d\d )?\d\d:\d\d:\d\d|{id}|{request}|{request[:8]}"
+        read.append([re.sub(varying, "…", text) for text in texts])
+    assert read[0] == read[1]
+
+
+def test_refusals_for_the_same_reason_are_one_line_with_their_count(
+    acme: Tenant, umbrella: Tenant, sam: Client
+) -> None:
+    start = factories.at("2026-03-01 21:05:40")
+    flood: Any = of_key(acme, status=429, cause="too_many_requests")
+    rows = refused(
+        15,
+        **flood,
+        created_at=lambda n: start - timedelta(seconds=10 * n),
+        more=lambda n: 11 if n == 3 else 0,
+    )
+    causes = {umbrella: WorkspaceSuspended.code, acme: HttpsRequired.code}
+    for tenant, cause in causes.items():
+        at = start - timedelta(seconds=5)
+        refused(2, **of_key(tenant, status=403, cause=cause), created_at=at, reason=cause)
+    groups = shown(sam, "", LIST).groups
+    assert [(len(each.rows), each.count) for each in groups] == [(15, 26), (2, 2), (2, 2)]
+    assert groups[0].last == rows[0]
+    text = text_of(html(sam.get(LIST)))
+    for label in ("429 26 × too many requests", "403 2 × workspace suspended", "403 2 × https"):
+        assert f" {label}" in text
+    assert "26 × too many requests, 2026-03-01 21:03:20 UTC to 2026-03-01 21:05:40 UTC ." in text
+    [chip] = shown(sam, "?status__exact=404", LIST).chips
+    assert str(chip["text"]) == "404"
+
+
+def test_list_has_a_chart_by_hour_and_pages(acme: Tenant) -> None:
+    noon = factories.at("2026-03-01 12:00:00")
+    refused(**of_key(acme, created_at=noon))
+    refused(**of_key(acme, created_at=noon, status=429, more=1200))
+    client = signed_in(acme.admin)
+    chart = shown(client, "?since=2026-03-01&until=2026-03-01", LIST).chart
+    assert "2026-03-01 12:00: 1 errors, 1,201 over the limit" in chart
+    assert "2026-03-01 11:00: none" in chart
+    made = refused(450, **of_key(acme))
+    found, query = [], "?within=24h"
+    while query is not None:
+        each = shown(client, query, LIST)
+        found += [row.pk for row in each.result_list]
+        query = each.older_url
+    assert found == [row.pk for row in made]
+
+
+# --- The queries ---
+
+ROWS = 2500
+OF_KEY, OF_WORKSPACE = ({f"refused_{of}", f"refused_{of}_status"} for of in ("key", "workspace"))
+# The indexes that a page may be read from; of few rows, either of two.
+READ_FROM = {
+    "": {"refused_newest"},
+    "status__exact=429": {"refused_status"},
+    "within=24h": {"refused_newest"},
+    f"key_id__exact={uid(20, 2)}": OF_KEY,
+    f"key_id__exact={uid(20, 2)}&status__exact=404": OF_KEY,
+    f"workspace_id__exact={uid(20, 1)}": OF_WORKSPACE,
+    f"workspace_id__exact={uid(20, 1)}&status__exact=404": OF_WORKSPACE,
+    "q=0000001c": {"refused_request"},
+    f"q={28:08x}{'f' * 24}": OF_KEY | OF_WORKSPACE | {"refused_document", "refused_request"},
+    f"q={uid(20, 2)}": OF_KEY | OF_WORKSPACE | {"refused_document"},
+    f"q=documents/{uid(30, 3)}": {"refused_document"},
+}
+
+
+def tables_are_read_by(client: Client, url: str) -> set[str]:
+    """The indexes that a page is read from; no table of usage is read without one."""
+    found: set[str] = set()
+    for sql in asked(client, url):
+        of_chart = f"LIMIT {histogram.MOST + 1}" in sql  # bounded in rows and in time
+        if 'FROM "usage_' in sql and not of_chart:
+            assert "COUNT(" not in sql
+            assert "OFFSET" not in sql
+            for node in nodes(plan(sql)):
+                assert node["Node Type"] != "Seq Scan", sql
+                found.add(node.get("Index Name", ""))
+    return found - {"", "usage_refusedrequest_pkey"}
+
+
+@pytest.mark.usefixtures("as_owner")
+def test_every_filter_and_page_reads_indexes_at_any_depth(acme: Tenant, sam: Client) -> None:
+    refused(
+        ROWS,
+        created_at=lambda n: timezone.now() - timedelta(minutes=n),
+        status=lambda n: 429 if n % 50 == 0 else 404 if n % 3 else 401,
+        key_id=lambda n: uid(n % 100, 2),
+        key_prefix=lambda n: f"dtd_{n % 100:08}",
+        workspace_id=lambda n: uid(n % 50, 1),
+        document_id=lambda n: uid(n % 300, 3) if n % 3 else None,
+    )
+    KeyUsage.objects.bulk_create(
+        KeyUsage(
+            key_id=uid(number % 300, 2),
+            day=today() - timedelta(days=number // 300),
+            workspace_id=uid(number % 100, 1),
+            ok=1,
+            errors=0,
+            limited=number % 2,
+            downloads=0,
+        )
+        for number in range(300 * 20)
+    )
+    analyze("usage_refusedrequest", "usage_keyusage")
+    middle = RefusedRequest.objects.order_by("created_at")[ROWS // 3]
+    deep = quote(str(Position(middle.created_at, middle.pk)))
+    for query, indexes in READ_FROM.items():
+        for address in (f"?{query}", f"?{query}&after={deep}"):
+            assert tables_are_read_by(sam, LIST + address) <= indexes, address
+    admin = signed_in(acme.admin)
+    assert tables_are_read_by(sam, INDEX)
+    assert tables_are_read_by(admin, INDEX)
+    assert tables_are_read_by(admin, reverse("admin:apikeys_apikey_changelist"))
+
+
+# --- The start page ---
+
+
+def start(user: User) -> str:
+    return html(signed_in(user).get(INDEX))
+
+
+def test_start_page_of_an_admin_has_a_chart_of_own_workspaces(
+    acme: Tenant, umbrella: Tenant
+) -> None:
+    used(acme.key.pk, acme.workspace.pk, ok=1190, errors=8, limited=6, downloads=36)
+    used(umbrella.key.pk, umbrella.workspace.pk, ok=77)
+    text = text_of(start(acme.admin))
+    figures = "Acme, last 30 days requests 1,204 downloads 36 errors 8 over the limit 6"
+    assert figures in text
+    assert f"{today()}: 1,190 successful, 8 errors, 6 over the limit, 36 downloads" in text
+    assert f"{today() - 29 * DAY}: none" in text
+    assert "was over the limit: 6 requests refused today" in text
+    assert "All is well" not in text
+    assert "Umbrella" not in text
+    assert "77" not in text
+    page = start(umbrella.admin)
+    assert "banner-bad" not in page
+    assert (
+        "All is well. Looked at just now: API access and keys, webhooks, the seals of the audit "
+        "log." in text_of(page)
+    )
+    assert "status__exact=429" not in page  # no link on a zero
+
+
+def test_start_page_of_an_admin_names_an_ended_key_that_is_still_used(
+    acme: Tenant, umbrella: Tenant, flusher: ModuleType
+) -> None:
+    acme.key.revoke(by=acme.admin)
+    for _ in range(3):
+        acme.get("/me")
+    flusher.flush()
+    refused(**of_key(acme, status=401, cause="invalid_key"), created_at=timezone.now() - DAY * 2)
+    page = start(acme.admin)
+    [line] = re.findall(r'<li class="banner banner-bad">(.*?)</li>', page)
+    text = text_of(line).replace("“ ", "“").replace(" ”", "”")
+    named = f"The key “Acme sync” ({acme.key.prefix}…) has ended and is still used: 3 requests"
+    assert text.startswith(named)
+    assert reverse("admin:apikeys_apikey_change", args=[acme.key.pk]) in line
+    assert "Acme sync" not in start(umbrella.admin)
+
+
+def test_start_page_of_an_admin_has_the_last_downloads_of_own_workspaces(
+    acme: Tenant, umbrella: Tenant
+) -> None:
+    for number, tenant in enumerate((acme, umbrella)):
+        staff.happened(
+            6,
+            **of(tenant.workspace),
+            document_title=lambda n, tenant=tenant: f"{tenant.workspace} {n}.",
+            created_at=lambda n, number=number: timezone.now() - timedelta(minutes=2 * n + number),
+        )
+    text = text_of(start(acme.admin))
+    assert [n for n in range(6) if f" Acme {n}." in text] == [0, 1, 2, 3, 4]
+    assert "Umbrella" not in text
+    Membership.objects.create(workspace=umbrella.workspace, user=acme.admin, role="ADMIN")
+    found = re.findall(r" ((?:Acme|Umbrella) \d)\.", text_of(start(acme.admin)))
+    assert found == ["Acme 0", "Umbrella 0", "Acme 1", "Umbrella 1", "Acme 2"]
+
+
+def test_part_of_the_start_page_fails_alone(acme: Tenant, monkeypatch: pytest.MonkeyPatch) -> None:
+    used(acme.key.pk, acme.workspace.pk, ok=5)
+
+    def late(*_: Any) -> list[Any]:
+        raise OperationalError("canceling statement due to statement timeout")
+
+    monkeypatch.setattr("audit.admin.list.latest_downloads", late)
+    text = text_of(start(acme.admin))
+    assert "Audit log: not available at the moment. Reload the page." in text
+    assert "Acme, last 30 days requests 5" in text
+
+
+def test_start_page_of_support_has_known_keys_once_for_each_reason(
+    acme: Tenant, umbrella: Tenant, sam: Client
+) -> None:
+    refused(10, status=401, reason="No Authorization header.")
+    refused(20, **of_key(acme, status=429, more=lambda n: 1000 if n == 3 else 0), reason="Many.")
+    *_, theirs = refused(3, **of_key(umbrella), created_at=timezone.now() - DAY)
+    used(acme.key.pk, acme.workspace.pk, limited=1020)
+    page = html(sam.get(INDEX))
+    text = text_of(page)
+    assert "No Authorization header." not in text
+    assert "429 1,020 × Many." in text
+    assert "404 3 × No document has this id." in text
+    assert reverse("admin:usage_refusedrequest_change", args=[theirs.pk]) in page
+    assert reverse("admin:workspaces_workspace_change", args=[acme.workspace.pk]) in page
+    assert "All workspaces" not in text
+    operators = text_of(start(staff.operator()))
+    assert "All workspaces, last 30 days requests 1,020 downloads 0" in operators
+
+
+def test_key_page_folds_refused_requests_by_their_reason(acme: Tenant) -> None:
+    refused(6, **of_key(acme, status=429), reason="Over the limit.")
+    for reason in ("No document has this id.", "It belongs to another workspace."):
+        refused(2, **of_key(acme, document_id=uid(9, 3)), reason=reason)
+    url = reverse("admin:apikeys_apikey_change", args=[acme.key.pk])
+    text = text_of(html(signed_in(acme.admin).get(url)))
+    assert "429 6 × Over the limit." in text
+    assert f"404 4 × {NO_DOCUMENT}" in text
+
+
+def test_workspace_of_many_admins_costs_as_many_queries(acme: Tenant) -> None:
+    def count() -> int:
+        return len(asked(signed_in(acme.admin), INDEX))
+
+    before = count()
+    for number in range(5, 9):
+        other = factories.tenant(f"Other{number}", "PRO", number)
+        Membership.objects.create(workspace=other.workspace, user=acme.admin, role="ADMIN")
+    assert count() == before
