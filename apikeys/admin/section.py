@@ -196,11 +196,11 @@ class ApiKeyAdmin(AuditHistory):
         given = {"__init__": partialmethod(NewKeyForm.__init__, by=user)}
         return type("Form", (NewKeyForm,), given)
 
-    def get_fields(self, request: HttpRequest, obj: ApiKey | None = None) -> list[str]:
+    def get_fields(self, request: HttpRequest, obj: ApiKey | None = None) -> Any:
         return ["name"]
 
     def render_change_form(
-        self, request: HttpRequest, context: dict[str, Any], **kwargs: Any
+        self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any
     ) -> HttpResponse:
         form = context["adminform"].form
         warnings = map(refusal_warning, Workspace.objects.administered_by(request_user(request)))
@@ -217,7 +217,7 @@ class ApiKeyAdmin(AuditHistory):
                 facts=form.facts(),
             ),
         }
-        return super().render_change_form(request, context, **kwargs)
+        return super().render_change_form(request, context, *args, **kwargs)
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         workspace = form.chosen_workspace()
@@ -230,7 +230,7 @@ class ApiKeyAdmin(AuditHistory):
             id=form.cleaned_data["new_id"],
         )
 
-    def log_addition(self, *args: Any) -> None:
+    def log_addition(self, *args: Any) -> Any:
         """The audit log has it."""
 
     def response_add(self, request: HttpRequest, obj: Any, *args: Any) -> HttpResponse:

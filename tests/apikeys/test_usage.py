@@ -92,19 +92,19 @@ def test_usage_of_many_keys_is_written_in_one_statement(flusher: ModuleType) -> 
 def test_usage_waits_until_it_is_written_and_what_the_database_refuses_is_dropped(
     flusher: ModuleType, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    failures, write = iter([OperationalError("gone"), OperationalError("gone")]), flusher.write
+    write, failures = flusher.write, [OperationalError("gone"), OperationalError("gone")]
 
-    def fail_twice(batch: Any) -> None:
-        if failure := next(failures, None):
-            raise failure
+    def fail(batch: Any) -> None:
+        if failures:
+            raise failures.pop()
         write(batch)
 
-    monkeypatch.setattr(flusher, "write", fail_twice)
+    monkeypatch.setattr(flusher, "write", fail)
     for expected in (False, False, True, True):
         BUFFER.count(active(), 200, timezone.now())
         assert flusher.flush() is expected
     assert KeyUsage.objects.get().ok == 4
-    failures = iter([ValueError("a defect")])
+    monkeypatch.setattr(flusher, "write", lambda batch: batch.nothing)
     BUFFER.count(active(), 200, timezone.now())
     assert flusher.flush()
     assert flusher.flush()

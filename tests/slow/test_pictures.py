@@ -5,9 +5,9 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from apikeys.states import today
 from django.utils import timezone
 
+from apikeys.keys import today
 from apikeys.models import ApiKey
 from apikeys.usage.models import KeyUsage
 from audit.models import Action
