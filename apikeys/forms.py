@@ -27,19 +27,6 @@ OLD_KEY_ENDS = {  # the hours until the old key ends
 }
 
 
-class RenameForm(forms.Form):
-    """What a key is called."""
-
-    name = forms.CharField(
-        max_length=keys.NAME_LENGTH,
-        help_text="Such as “CRM sync”.",
-        widget=forms.TextInput(attrs={"autofocus": True}),
-    )
-
-    def clean_name(self) -> str:
-        return keys.clean_name(self.cleaned_data["name"])
-
-
 class ExpiryForm(OnceForm):
     """When a new key expires."""
 
@@ -57,14 +44,22 @@ class ExpiryForm(OnceForm):
         return timezone.now() + timedelta(days=int(days)) if days else None
 
 
-class NewKeyForm(OwnWorkspaceForm, ExpiryForm, RenameForm, KeyModelForm):
+class NewKeyForm(OwnWorkspaceForm, ExpiryForm, KeyModelForm):
     """A new key; asks for the workspace too, if the user is an admin of several."""
 
+    name = forms.CharField(
+        max_length=keys.NAME_LENGTH,
+        help_text="Such as “CRM sync”. It cannot be changed later.",
+        widget=forms.TextInput(attrs={"autofocus": True}),
+    )
     field_order = ("workspace", "name")
 
     class Meta:
         model = ApiKey
         fields = ("name",)
+
+    def clean_name(self) -> str:
+        return keys.clean_name(self.cleaned_data["name"])
 
 
 class RollForm(ExpiryForm):

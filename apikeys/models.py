@@ -104,8 +104,8 @@ class ApiKeyManager(_Manager["ApiKey"]):
 class ApiKey(models.Model):
     """A key of a workspace. The raw key is not stored.
 
-    Its name can be changed. Otherwise only its end does: it can be revoked once, its
-    expiry can only become an earlier one, and it can be replaced by another key.
+    Only its end changes: it can be revoked once, its expiry can only become an earlier one, and it
+    can be replaced by another key.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
@@ -178,18 +178,6 @@ class ApiKey(models.Model):
             key_name=self.name,
             key_prefix=self.prefix,
         )
-
-    @transaction.atomic
-    def rename(self, name: str, *, by: User) -> None:
-        """Changes the name. Earlier audit entries keep theirs.
-
-        Raises:
-            ValidationError: the name is not valid.
-        """
-        before, self.name = self.name, keys.clean_name(name)
-        if self.name != before and ApiKey.objects.filter(pk=self.pk).update(name=self.name):
-            detail = f"name: “{before}” → “{self.name}”"
-            record(Action.KEY_CHANGED, by=by.get_username(), key=self.snapshot(), detail=detail)
 
     @transaction.atomic
     def revoke(self, *, by: User) -> None:

@@ -15,7 +15,6 @@ class Action(models.TextChoices):
     """What happened."""
 
     KEY_CREATED = "key.created", "API key created"
-    KEY_CHANGED = "key.changed", "API key's name changed"
     KEY_ROLLED = "key.rolled", "API key rolled"
     KEY_REVOKED = "key.revoked", "API key revoked"
     KEY_DELETED = "key.deleted", "API key deleted"

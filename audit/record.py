@@ -24,7 +24,6 @@ from config.runtime.request_context import client_info
 # parentheses may be missing.
 FACTS: dict[Action, str] = {
     Action.KEY_CREATED: "by key (detail)",  # when it expires
-    Action.KEY_CHANGED: "by key detail",  # what it was
     Action.KEY_ROLLED: "by key detail",  # when it ends, the new key
     Action.KEY_REVOKED: "by key",
     Action.KEY_DELETED: "by key",

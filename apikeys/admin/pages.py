@@ -7,7 +7,7 @@ from django.urls import reverse
 from django.utils.html import format_html
 
 from apikeys.admin.texts import LIST, end_of, link, refusal_warning, replaced_by, require_plan
-from apikeys.forms import RenameForm, RollForm
+from apikeys.forms import RollForm
 from apikeys.models import AlreadyEnded, AlreadyIssued, ApiKey
 from apikeys.usage import report
 from apikeys.usage.models import KeyAddress
@@ -53,23 +53,6 @@ class KeyPage(ObjectPage):
             "refusal": refusal_warning(key.workspace),
             "log_url": filtered_log_url(key_id__exact=key.id),
         }
-
-
-class RenameKey(ActionPage):
-    """Its name."""
-
-    obj: ApiKey
-    form_class = RenameForm
-    title = "Rename “{0.name}”"
-    button = "Save"
-    text = "Programs notice nothing. Audit entries so far keep the name that it had."
-
-    def form_arguments(self) -> dict[str, Any]:
-        return {"initial": {"name": self.obj.name}}
-
-    def run(self) -> str:
-        self.obj.rename(self.form.cleaned_data["name"], by=self.user)
-        return "The changes are saved."
 
 
 class RollKey(ActionPage):
@@ -128,37 +111,26 @@ class EndKey(ActionPage):
     """Ends the key.
 
     Attributes:
-        verb: the label of the button, from which the message follows.
-        next_step: the end of the message, after the name of the key.
+        done: the message, after the name of the key.
     """
 
     template_name = "admin/apikeys/apikey/end.html"
     asks_password = False
+    danger = True
     obj: ApiKey
-    verb = next_step = ""
-
-    def prompt(self) -> Prompt:
-        title = f"{self.verb} “{self.name}”?"
-        return Prompt(
-            title=title, button=f"{self.verb} this key", sentences=[self.text], danger=True
-        )
-
-    def end(self) -> None:
-        raise NotImplementedError
+    done = ""
 
     def context(self) -> dict[str, Any]:
         return {"key": self.obj, "workspace": label_for(self.request, self.obj.workspace)}
 
+    def end(self) -> None:
+        raise NotImplementedError
+
     def run(self) -> str:
-        key = link(self.obj)
+        key, url = link(self.obj), reverse("admin:apikeys_apikey_add")
         self.end()
-        return format_html(
-            '{} is {}. {} <a href="{}">create another key</a>.',
-            key,
-            f"{self.verb.lower()}d",
-            self.next_step,
-            reverse("admin:apikeys_apikey_add"),
-        )
+        text = '{} {} If a program still needs access, <a href="{}">create another key</a>.'
+        return format_html(text, key, self.done, url)
 
     @property
     def next_url(self) -> str:
@@ -168,12 +140,12 @@ class EndKey(ActionPage):
 class RevokeKey(EndKey):
     """It stays in the list."""
 
-    verb = "Revoke"
+    title, button = "Revoke “{0.name}”?", "Revoke this key"
     text = (
         "A revoked key stops immediately and for good: the next request with it gets 401. "
         "It stays in the list, marked as revoked."
     )
-    next_step = "Requests with it get 401 from now on. If a program still needs access,"
+    done = "is revoked. Requests with it get 401 from now on."
 
     def end(self) -> None:
         self.obj.revoke(by=self.user)
@@ -182,12 +154,12 @@ class RevokeKey(EndKey):
 class DeleteKey(EndKey):
     """It leaves the list."""
 
-    verb = "Delete"
+    title, button = "Delete “{0.name}”?", "Delete this key"
     text = (
         "A deleted key stops immediately and leaves the list; the next request gets 401. "
         "Its name and first characters stay in the audit log."
     )
-    next_step = "The audit log keeps what it did. If a program still needs access,"
+    done = "is deleted. The audit log keeps what it did."
 
     def end(self) -> None:
         self.obj.delete_by(by=self.user)

@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.utils.functional import cached_property
 from django.utils.safestring import SafeString
 
-from apikeys.admin.pages import DeleteKey, KeyPage, RenameKey, RevokeKey, RollKey
+from apikeys.admin.pages import DeleteKey, KeyPage, RevokeKey, RollKey
 from apikeys.admin.texts import (
     LIST,
     end_of,
@@ -114,7 +114,6 @@ class ApiKeyAdmin(AuditHistory):
     actions = None
     pages = {
         "change": KeyPage,
-        "rename": RenameKey,
         "roll": RollKey,
         "revoke": RevokeKey,
         "delete": DeleteKey,
@@ -164,7 +163,7 @@ class ApiKeyAdmin(AuditHistory):
         return [
             *map(Bad, filter(None, map(refusal_warning, workspaces))),
             *map(ended_warning, report.ended_keys(own)),
-            *(limit_warning(usage, keys.get(usage.key_id)) for usage in limited),
+            *(limit_warning(each, keys[each.key_id]) for each in limited if each.key_id in keys),
         ]
 
     def looks_at(self, request: HttpRequest) -> str:

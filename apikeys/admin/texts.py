@@ -66,12 +66,12 @@ def ended_warning(group: Group) -> Bad:
     )
 
 
-def limit_warning(usage: KeyUsage, key: ApiKey | None) -> SafeString:
-    """A key was over the limit today; it may be deleted since."""
+def limit_warning(usage: KeyUsage, key: ApiKey) -> SafeString:
+    """A key was over the limit today."""
     return format_html(
         'The key {} was over the limit: {} refused today. <a href="{}">See when</a>, and let '
         "that program wait as Retry-After says.",
-        link(key) if key else "that was deleted",
+        link(key),
         f"{usage.limited:,} request{pluralize(usage.limited)}",
         refused_requests_url(key_id__exact=usage.key_id, status__exact=429),
     )

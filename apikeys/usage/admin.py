@@ -10,7 +10,7 @@ from django.utils.safestring import SafeString
 
 from apikeys.usage import report
 from apikeys.usage.filters import RefusedChangeList, RefusedFilter
-from apikeys.usage.models import REQUEST_ID_SHORT, RefusedRequest
+from apikeys.usage.models import RefusedRequest
 from audit.admin.base import ScopedAdmin
 from audit.scope import sees_every_workspace
 from config.console.base import request_user
@@ -70,4 +70,4 @@ class RefusedRequestAdmin(ScopedAdmin):
         return super().url_of(obj)
 
     def heading(self, obj: RefusedRequest) -> str:
-        return f"Refused request {obj.request_id[:REQUEST_ID_SHORT]}…"
+        return f"Refused request {obj.request_id[:8]}…"

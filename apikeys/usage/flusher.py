@@ -31,6 +31,8 @@ def flush() -> bool:
     with _lock:
         for _ in range(2):
             batch = _failed[0] if _failed else BUFFER.take()
+            if batch == Batch():
+                break
             try:
                 with transaction.atomic():
                     write(batch)

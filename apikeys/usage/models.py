@@ -15,7 +15,6 @@ from workspaces.models import label
 ADDRESSES_KEPT = 20  # of each key, those that were seen last
 ADDRESS_LENGTH = 45
 CLIENT_LENGTH = 500  # characters of a user agent that a key's last use and its addresses have
-REQUEST_ID_SHORT = 8  # characters, as lists show it
 TEXT_LENGTH = 500
 # Unknown, deleted, or in another workspace: a text for each would tell which ids exist elsewhere.
 NO_DOCUMENT = "The workspace has no document with this id: it is unknown here, or it was deleted."

@@ -78,7 +78,7 @@ def test_key_page_offers_actions_and_no_change_to_its_admin(acme: Tenant, ada: C
     assert ada.post(page(acme.key), {"name": "Other"}).status_code == 405
     history = ada.get(page(acme.key, "history"))["Location"]
     assert history.endswith(f"?key_id__exact={acme.key.pk}")
-    for name in ("rename", "roll", "revoke", "delete"):
+    for name in ("roll", "revoke", "delete"):
         assert page(acme.key, name) in html
     ApiKey.objects.filter(pk=acme.key.pk).update(expires_at=Now())
     html = text(ada.get(page(acme.key)))

@@ -384,17 +384,3 @@ def test_key_pages_close_with_the_membership_from_the_next_click(acme: Tenant, a
     assert "Developer settings" not in body(ada.get(reverse("admin:index")))
     assert ada.post(NEW, {"name": "Mine", "new_id": "x"}).status_code == 403
     assert Workspace.objects.get(pk=acme.workspace.pk).keys.count() == 1
-
-
-def test_key_is_renamed_and_that_is_recorded(acme: Tenant, ada: Client) -> None:
-    url = page(acme.key, "rename")
-    assert acme.key.name in body(ada.get(url))
-    assert "The changes are saved." in body(ada.post(url, {"name": " Archive "}, follow=True))
-    for name in ("Archive", "", "x" * 101, "a\u202eb"):  # changes nothing
-        ada.post(url, {"name": name})
-    [entry] = AuditEntry.objects.filter(action=Action.KEY_CHANGED)
-    assert entry.detail == "name: “Acme sync” → “Archive”"
-    assert (entry.key_name, entry.person) == ("Archive", acme.admin.username)
-    [created] = AuditEntry.objects.filter(action=Action.KEY_CREATED, key_id=acme.key.pk)
-    assert created.key_name == "Acme sync"
-    assert acme.get("/me").json()["data"]["key"]["name"] == "Archive"

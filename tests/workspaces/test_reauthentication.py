@@ -97,7 +97,7 @@ def hidden(response: Any) -> dict[str, str]:
 def test_form_that_was_sent_too_late_is_sent_after_the_password(
     client: Client, acme: Tenant
 ) -> None:
-    url = reverse("admin:apikeys_apikey_rename", args=[acme.key.pk])
+    url = reverse("admin:apikeys_apikey_roll", args=[acme.key.pk])
     form = {"name": "CRM <sync>", "some-token": "x", "note": acme.raw}
     # With 307, a browser sends its fields to the next page.
     asking = client.post(url, form)
