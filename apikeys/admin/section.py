@@ -134,8 +134,7 @@ class ApiKeyAdmin(AuditHistory):
         own = own_workspaces(request)
         return bool(own) if obj is None else obj.workspace_id in own
 
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return self.has_view_permission(request)
+    has_add_permission = has_view_permission
 
     def has_pages_of(self, request: HttpRequest, workspace_id: UUID | None) -> bool:
         return workspace_id in own_workspaces(request)

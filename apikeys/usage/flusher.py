@@ -7,7 +7,6 @@ only its response was lost, it counts twice. Requests wait for nothing here.
 import logging
 import threading
 import time
-from datetime import timedelta
 from multiprocessing.util import Finalize
 
 from django.conf import settings
@@ -20,7 +19,7 @@ from config.runtime.database import UNAVAILABLE
 
 logger = logging.getLogger(__name__)
 
-LAST_USE_EVERY = timedelta(minutes=1)  # a busy key's `last_used_at` is not written more often
+LAST_USE_EVERY = "1 minute"  # a busy key's `last_used_at` is not written more often
 
 _lock = threading.Lock()
 _failed: list[Batch] = []  # at most one, which could not be written

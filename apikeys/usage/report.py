@@ -151,7 +151,7 @@ def folded(rows: Sequence[RefusedRequest], *, for_support: bool) -> list[Group]:
 def refused(*, for_support: bool, **conditions: Any) -> list[Group]:
     """The newest refused requests that meet the conditions."""
     rows = RefusedRequest.objects.filter(**conditions).order_by("-created_at", "-id")[:ROWS_READ]
-    return folded(rows, for_support=for_support)
+    return folded(list(rows), for_support=for_support)
 
 
 def ended_keys(workspaces: Collection[UUID]) -> list[Group]:
