@@ -7,7 +7,7 @@ from rest_framework.authentication import BaseAuthentication
 from rest_framework.request import Request
 
 from apikeys import keys
-from apikeys.states import IS_ACTIVE
+from apikeys.keys import IS_ACTIVE
 from config.api.active_key import ActiveKey
 from config.api.errors import InvalidKey
 from config.runtime.database import UNAVAILABLE, fetch

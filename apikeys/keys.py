@@ -1,19 +1,31 @@
-"""The raw key: how it is generated, and hashed for storage."""
+"""A key: how it is generated and hashed, what it may be called, and whether it works."""
 
 import hashlib
 import re
 import secrets
 import string
+import unicodedata
+from datetime import UTC, date, datetime, timedelta
 
-from config.runtime.key_format import PREFIX, PUBLIC_LENGTH
+from django.core.exceptions import ValidationError
+from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Now
+from django.utils import timezone
+
+from config.runtime.key_format import PREFIX, PUBLIC_LENGTH, contains_raw_key
 
 ALPHABET = string.ascii_letters + string.digits  # a double click selects the whole key
 SECRET_LENGTH = 40  # characters; 40 × log2(62) ≈ 238 bits, of which 190 stay secret
-
 LENGTH = len(PREFIX) + SECRET_LENGTH
+NAME_LENGTH = 100
+WARNED_BEFORE = timedelta(days=14)  # an expiry
 
 _KEY = re.compile(rf"{PREFIX}[A-Za-z0-9]{{{SECRET_LENGTH}}}")
 _BEGINNING = re.compile(rf"{PREFIX}[A-Za-z0-9]{{{PUBLIC_LENGTH - len(PREFIX)}}}")
+# Control characters, line breaks, and characters that change or hide the text around them.
+_FORBIDDEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
+_JOINERS = "\u200c\u200d"  # allowed: they join letters in some scripts, and emoji
 
 
 def generate() -> str:
@@ -43,3 +55,70 @@ def loggable(raw: str) -> str | None:
     Of any other text, even its first characters may be a secret.
     """
     return raw[:PUBLIC_LENGTH] if _KEY.fullmatch(raw) else None
+
+
+def clean_name(name: str) -> str:
+    """The name without surrounding whitespace. Audit entries keep what it was at the time.
+
+    Raises:
+        ValidationError: it is empty, longer than 100 characters, or has control characters or an
+            API key in it.
+    """
+    name = name.strip()
+    if not 1 <= len(name) <= NAME_LENGTH:
+        raise ValidationError(f"A name must have 1 to {NAME_LENGTH} characters.")
+    if any(unicodedata.category(c) in _FORBIDDEN and c not in _JOINERS for c in name):
+        raise ValidationError("A name must not contain line breaks or other control characters.")
+    if contains_raw_key(name):
+        raise ValidationError(
+            "A name must not contain an API key. Enter what the key is for, and revoke the key "
+            "that is in this name: others may have seen it."
+        )
+    return name
+
+
+# --- Whether it works: one rule, in Python, as a condition of Django, and of SQL
+
+
+class State(models.TextChoices):
+    """Whether a key works, as far as the key itself decides it; its workspace may not."""
+
+    ACTIVE = "active", "Active"
+    EXPIRES_SOON = "expiring", "Expires soon"
+    EXPIRED = "expired", "Expired"
+    REVOKED = "revoked", "Revoked"
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether the key is refused for good."""
+        return self in (State.EXPIRED, State.REVOKED)
+
+    @property
+    def pill(self) -> str:
+        """The class of its pill."""
+        pills = {State.ACTIVE: "pill-ok", State.EXPIRES_SOON: "pill-warn"}
+        return pills.get(self, "pill-quiet")
+
+
+def state_of(revoked_at: datetime | None, expires_at: datetime | None) -> State:
+    """The state of a key that exists."""
+    if revoked_at is not None:
+        return State.REVOKED
+    if expires_at is None:
+        return State.ACTIVE
+    left = expires_at - timezone.now()
+    if left <= timedelta(0):
+        return State.EXPIRED
+    return State.EXPIRES_SOON if left <= WARNED_BEFORE else State.ACTIVE
+
+
+# By the database's clock; in SQL the opposite, where the key's row is `key`.
+ENDED = Q(revoked_at__isnull=False) | Q(expires_at__isnull=False, expires_at__lte=Now())
+IS_ACTIVE = (
+    "key.revoked_at IS NULL AND (key.expires_at IS NULL OR key.expires_at > statement_timestamp())"
+)
+
+
+def today() -> date:
+    """The day in UTC."""
+    return timezone.now().astimezone(UTC).date()

@@ -12,8 +12,7 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from apikeys import keys
-from apikeys import validators as names
-from apikeys.states import UNUSED_DAYS, ApiKeyQuerySet, State, state_of
+from apikeys.keys import ENDED, WARNED_BEFORE, State, state_of
 from audit.models import Action
 from audit.queries import key_is_recorded
 from audit.record import USER_AGENT_LENGTH, record
@@ -35,6 +34,18 @@ def minute(moment: datetime) -> str:
     return f"{moment.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
 
 
+class ApiKeyQuerySet(models.QuerySet["ApiKey"]):
+    """Times are compared by the database's clock, as authentication does."""
+
+    def active(self) -> "ApiKeyQuerySet":
+        """Neither revoked nor expired."""
+        return self.filter(~ENDED)
+
+    def expiring(self) -> "ApiKeyQuerySet":
+        """Active, and expiring within 14 days."""
+        return self.active().filter(expires_at__lte=Now() + WARNED_BEFORE)
+
+
 _Manager = models.Manager.from_queryset(ApiKeyQuerySet)
 
 
@@ -46,7 +57,6 @@ class ApiKeyManager(_Manager["ApiKey"]):
         workspace: Workspace,
         name: str,
         by: User,
-        note: str = "",
         expires_at: datetime | None = None,
         id: uuid.UUID | None = None,
         raw: str = "",
@@ -55,7 +65,7 @@ class ApiKeyManager(_Manager["ApiKey"]):
         """Creates a key.
 
         Args:
-            name: see `apikeys.validators`, like `note`.
+            name: see `apikeys.keys.clean_name`.
             id: the key's id, if the caller has chosen it, so that a repeated call is detected.
             raw: the raw key of a demo; a random one without it.
             ran_by: who ran the command that creates it, and did so instead of `by`.
@@ -64,15 +74,14 @@ class ApiKeyManager(_Manager["ApiKey"]):
             The stored key and the raw one, which is not stored and cannot be shown again.
 
         Raises:
-            ValidationError: the name or the note is not valid.
+            ValidationError: the name is not valid.
             AlreadyIssued: a key with this id exists or existed.
         """
         raw = raw or keys.generate()
         key = self.model(
             id=id or uuid.uuid4(),
             workspace=workspace,
-            name=names.clean(name),
-            note=names.clean_note(note),
+            name=keys.clean_name(name),
             expires_at=expires_at,
             prefix=raw[:PUBLIC_LENGTH],
             digest=keys.digest(raw),
@@ -86,7 +95,6 @@ class ApiKeyManager(_Manager["ApiKey"]):
         except IntegrityError as exc:  # two calls at the same time
             raise AlreadyIssued from exc
         facts = [f"expires {minute(key.expires_at)}"] if key.expires_at else []
-        facts += [f"for: {key.note}"] if key.note else []
         facts += [f"on behalf of {by}"] if ran_by else []
         who = ran_by or by.get_username()
         record(Action.KEY_CREATED, by=who, key=key.snapshot(), detail="; ".join(facts))
@@ -96,14 +104,13 @@ class ApiKeyManager(_Manager["ApiKey"]):
 class ApiKey(models.Model):
     """A key of a workspace. The raw key is not stored.
 
-    Its name and note can be changed. Otherwise only its end does: it can be revoked once, its
-    expiry can only become an earlier one, and it can be replaced by another key.
+    Only its end changes: it can be revoked once, its expiry can only become an earlier one, and it
+    can be replaced by another key.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="keys")
-    name = models.CharField(max_length=names.LENGTH)
-    note = models.CharField("what it is for", max_length=names.NOTE_LENGTH, db_default="")
+    name = models.CharField(max_length=keys.NAME_LENGTH)
     prefix = models.CharField("first characters", max_length=PUBLIC_LENGTH)
     digest = models.CharField(max_length=64, unique=True, editable=False)  # SHA-256, hex
     created_at = models.DateTimeField(auto_now_add=True)
@@ -121,7 +128,6 @@ class ApiKey(models.Model):
         settings.AUTH_USER_MODEL, models.SET_NULL, null=True, editable=False, related_name="+"
     )
     # The key that it was rolled to. That one may be deleted: `select_related` then finds None.
-    # Without a constraint, the last release can delete it too, and no deletion searches for its id.
     replaced_by = models.ForeignKey(
         "self",
         models.DO_NOTHING,
@@ -158,12 +164,6 @@ class ApiKey(models.Model):
         return state_of(self.revoked_at, self.expires_at)
 
     @property
-    def is_unused(self) -> bool:
-        """As `ApiKeyQuerySet.unused`."""
-        long_ago = timezone.now() - timedelta(days=UNUSED_DAYS)
-        return not self.state.has_ended and (self.last_used_at or self.created_at) < long_ago
-
-    @property
     def was_used_lately(self) -> bool:
         """Whether a program that runs now may need it: it works, and was used within a day."""
         used = self.last_used_at
@@ -178,28 +178,6 @@ class ApiKey(models.Model):
             key_name=self.name,
             key_prefix=self.prefix,
         )
-
-    @transaction.atomic
-    def change(self, *, name: str, note: str, by: User) -> None:
-        """Changes the name and the note. Earlier audit entries keep theirs.
-
-        Raises:
-            ValidationError: the name or the note is not valid.
-            ApiKey.DoesNotExist: it was deleted.
-        """
-        now = ApiKey.objects.select_for_update(of=("self",)).get(pk=self.pk)
-        before = {"name": now.name, "note": now.note}
-        after = {"name": names.clean(name), "note": names.clean_note(note)}
-        changed = [
-            f"{each}: “{before[each]}” → “{after[each]}”"
-            for each in before
-            if before[each] != after[each]
-        ]
-        if changed:
-            ApiKey.objects.filter(pk=self.pk).update(**after)
-            self.refresh_from_db()
-            detail = "; ".join(changed)
-            record(Action.KEY_CHANGED, by=by.get_username(), key=self.snapshot(), detail=detail)
 
     @transaction.atomic
     def revoke(self, *, by: User) -> None:
@@ -217,7 +195,7 @@ class ApiKey(models.Model):
 
         Args:
             ends_in: when this key expires, unless it does so earlier; None to let it go on.
-            new: the name, note, expiry and id of the new key, as for `ApiKeyManager.issue`.
+            new: the expiry and the id of the new key, as for `ApiKeyManager.issue`.
 
         Returns:
             As `ApiKeyManager.issue`.
@@ -228,7 +206,7 @@ class ApiKey(models.Model):
         """
         if ApiKey.objects.active().select_for_update().filter(pk=self.pk).first() is None:
             raise AlreadyEnded
-        key, raw = ApiKey.objects.issue(workspace=self.workspace, by=by, **new)
+        key, raw = ApiKey.objects.issue(workspace=self.workspace, name=self.name, by=by, **new)
         old = ApiKey.objects.filter(pk=self.pk)
         old.update(replaced_by=key)
         if ends_in is not None:

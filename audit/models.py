@@ -34,9 +34,8 @@ class Action(models.TextChoices):
         self._value_, self.facts, self.colour = value, facts, colour
         return self
 
-    # When it expires; what it was; when it ends and the new key.
+    # When it expires; when it ends and the new key.
     KEY_CREATED = "key.created", "by key (detail)", "ok", "API key created"
-    KEY_CHANGED = "key.changed", "by key detail", "API key's name changed"
     KEY_ROLLED = "key.rolled", "by key detail", "API key rolled"
     KEY_REVOKED = "key.revoked", "by key", "warn", "API key revoked"
     KEY_DELETED = "key.deleted", "by key", "warn", "API key deleted"

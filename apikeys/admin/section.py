@@ -1,28 +1,95 @@
-"""The section of the keys: their list, its filters and actions, and its pages."""
+"""The section of the keys: their list, its filters, and the page that creates one."""
 
+from functools import partialmethod
 from typing import Any
 from uuid import UUID
 
-from django.contrib import admin
+from django.contrib import admin, messages
+from django.contrib.admin.views.main import ChangeList
 from django.db.models import Case, QuerySet, Value, When
-from django.http import HttpRequest, HttpResponse
-from django.http.response import HttpResponseBase
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import reverse
+from django.utils.functional import cached_property
 from django.utils.safestring import SafeString
-from django.utils.text import capfirst
 
-from apikeys.admin.changelist import KeyChangeList, StateFilter, UsedFilter, WorkspaceFilter
-from apikeys.admin.create import CreateKey, EditKey, RollKey
-from apikeys.admin.end import DeleteKeys, EndKeys, RevokeKeys
-from apikeys.admin.key_page import KeyPage
-from apikeys.admin.texts import ended_warning, expiry_warning, limit_warning, refusal_warning
-from apikeys.models import ApiKey
-from apikeys.states import ENDED
-from apikeys.usage import panels, report
+from apikeys.admin.pages import DeleteKey, KeyPage, RevokeKey, RollKey
+from apikeys.admin.texts import (
+    LIST,
+    end_of,
+    ended_warning,
+    limit_warning,
+    refusal_warning,
+    replaced_by,
+    require_plan,
+)
+from apikeys.forms import NewKeyForm
+from apikeys.keys import ENDED, State
+from apikeys.models import AlreadyIssued, ApiKey, ApiKeyQuerySet
+from apikeys.usage import report
 from audit.admin.links import AuditHistory
 from audit.admin.search import parsed, redirect_without_key
+from config.console.base import ChoiceFilter, request_user
 from config.console.formatting import Bad
-from workspaces.directory import own_workspaces
+from config.console.object_page import Prompt, Refused
+from config.console.reauthentication import recent_sign_in_required
+from workspaces.api_access import access_warning
+from workspaces.directory import label_for, own_workspaces
 from workspaces.models import Workspace
+
+CHARTS = 5  # workspaces with a chart on the start page
+
+
+class StateFilter(ChoiceFilter):
+    """Active, or ended."""
+
+    title = "State"
+    parameter_name = "state"
+    options = {
+        State.ACTIVE: ("Active", ApiKeyQuerySet.active),
+        State.EXPIRES_SOON: ("Expires soon", ApiKeyQuerySet.expiring),
+        State.EXPIRED: ("Expired", lambda keys: keys.filter(ENDED, revoked_at=None)),
+        State.REVOKED: ("Revoked", lambda keys: keys.filter(revoked_at__isnull=False)),
+    }
+
+
+class WorkspaceFilter(ChoiceFilter):
+    """A workspace by its id; one whose keys the user may not see has none."""
+
+    title = "Workspace"
+    parameter_name = "workspace"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [(str(id), name) for id, name in own_workspaces(request).items()]
+
+    def queryset(self, request: HttpRequest, queryset: Any) -> Any:
+        chosen = self.value()
+        return queryset.filter(workspace_id=parsed(chosen)) if chosen else queryset
+
+
+class KeyChangeList(ChangeList):
+    """Django's change list, with the usage of the keys on its page."""
+
+    def get_results(self, request: HttpRequest) -> None:
+        super().get_results(request)
+        self.workspaces = own_workspaces(request)
+
+    @cached_property
+    def rows(self) -> list[dict[str, Any]]:
+        """The keys with what the template cannot find out."""
+        found: list[ApiKey] = list(self.result_list)
+        usage = report.daily("key_id", [key.pk for key in found])
+        return [
+            {
+                "key": key,
+                "workspace": self.workspaces[key.workspace_id],
+                "is_refused": not key.state.has_ended and bool(access_warning(key.workspace)),
+                "chart": report.chart(usage[key.pk], small=True),
+                "usage": report.total(usage[key.pk]),
+                "end": end_of(key),
+                "replaced_by": replaced_by(key),
+            }
+            for key in found
+        ]
 
 
 @admin.register(ApiKey)
@@ -37,25 +104,24 @@ class ApiKeyAdmin(AuditHistory):
     audit_lookup = "key_id"
     menu_position = 10
     add_text = "Create a key"
-    search_fields = ["name", "prefix", "note"]
-    search_help_text = "Any part of a name or note, or the first characters"
-    list_filter = [StateFilter, UsedFilter, WorkspaceFilter]
-    list_display = ("name", "state", "usage", "last_used_at", "created")
+    add_form_template = "admin/apikeys/apikey/new.html"
+    search_fields = ["name", "prefix"]
+    search_help_text = "Any part of a name, or the first characters"
+    list_filter = [StateFilter, WorkspaceFilter]
+    list_display = ("name",)  # the list's template has the other columns
     list_per_page = 50
-    sortable_by = ("name", "last_used_at", "created")
-    actions = ("revoke_selected", "delete_selected")
-    actions_selection_counter = True
+    sortable_by = ()
+    actions = None
     pages = {
-        "add": CreateKey,
         "change": KeyPage,
-        "edit": EditKey,
         "roll": RollKey,
-        "revoke": RevokeKeys,
-        "delete": DeleteKeys,
+        "revoke": RevokeKey,
+        "delete": DeleteKey,
     }
-
-    def heading(self, obj: ApiKey) -> str:
-        return obj.name
+    already_issued = (
+        "Nothing was created: this form has already created its key. A key is shown only once; if "
+        "you did not copy it, delete it and create another."
+    )
 
     # --- Access
 
@@ -68,7 +134,7 @@ class ApiKeyAdmin(AuditHistory):
         own = own_workspaces(request)
         return bool(own) if obj is None else obj.workspace_id in own
 
-    has_add_permission = has_delete_permission = has_view_permission
+    has_add_permission = has_view_permission
 
     def has_pages_of(self, request: HttpRequest, workspace_id: UUID | None) -> bool:
         return workspace_id in own_workspaces(request)
@@ -82,67 +148,110 @@ class ApiKeyAdmin(AuditHistory):
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[KeyChangeList]:
         return KeyChangeList
 
-    def get_search_results(
-        self, request: HttpRequest, queryset: QuerySet[ApiKey], search_term: str
-    ) -> tuple[QuerySet[ApiKey], bool]:
-        """Finds an id too, as a whole."""
-        if key_id := parsed(search_term.strip()):
-            return queryset.filter(pk=key_id), False
-        return super().get_search_results(request, queryset, search_term)
-
-    # The names of two columns; the list's template fills the cells.
-
-    @admin.display(description="last 30 days")
-    def usage(self, key: ApiKey) -> str:
-        raise NotImplementedError
-
-    @admin.display(description="created", ordering="created_at")
-    def created(self, key: ApiKey) -> str:
-        raise NotImplementedError
-
-    @admin.action(description="Revoke selected keys", permissions=["delete"])
-    def revoke_selected(self, request: HttpRequest, keys: QuerySet[ApiKey]) -> HttpResponseBase:
-        return self.end_selected(RevokeKeys, request, keys)
-
-    @admin.action(description="Delete selected keys", permissions=["delete"])
-    def delete_selected(self, request: HttpRequest, keys: QuerySet[ApiKey]) -> HttpResponseBase:
-        return self.end_selected(DeleteKeys, request, keys)
-
-    def end_selected(
-        self, page: type[EndKeys], request: HttpRequest, keys: QuerySet[ApiKey]
-    ) -> HttpResponseBase:
-        return page.as_view(section=self, selected=tuple(keys))(request)
-
     def changelist_view(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        return redirect_without_key(request) or super().changelist_view(
-            request, {"title": self.list_title(request)}
-        )
-
-    def list_title(self, request: HttpRequest) -> str:
-        """ "Acme · Developer settings", if the keys of one workspace are shown."""
-        own = own_workspaces(request)
-        chosen = parsed(request.GET.get(WorkspaceFilter.parameter_name, ""))
-        if chosen is None and len(own) == 1:
-            [chosen] = own
-        title, name = capfirst(self.nouns), own.get(chosen) if chosen else None
-        return f"{name} · {title}" if name else title
+        return redirect_without_key(request) or super().changelist_view(request, extra_context)
 
     def urgent_warnings(self, request: HttpRequest) -> list[str]:
         """The user's own workspaces whose keys are refused, then keys with problems."""
         own = own_workspaces(request)
         workspaces = Workspace.objects.filter(pk__in=list(own)).order_by("name", "id")
-        expiring = ApiKey.objects.expiring().filter(workspace__in=list(own))
+        limited = report.limited_keys(own)
+        keys = ApiKey.objects.in_bulk([usage.key_id for usage in limited])
         return [
             *map(Bad, filter(None, map(refusal_warning, workspaces))),
-            *map(ended_warning, report.refused_ended_keys(own)),
-            *map(limit_warning, report.limited_keys(own)),
-            *map(expiry_warning, expiring.select_related("replaced_by").order_by("expires_at")),
+            *map(ended_warning, report.ended_keys(own)),
+            *(limit_warning(each, keys[each.key_id]) for each in limited if each.key_id in keys),
         ]
 
     def looks_at(self, request: HttpRequest) -> str:
         return "API access and keys"
 
     def panels(self, request: HttpRequest) -> list[SafeString]:
-        return panels.of_workspaces(own_workspaces(request))
+        names = dict(list(own_workspaces(request).items())[:CHARTS])
+        usage = report.daily("workspace_id", names)
+        return [report.panel(name, usage[id], id) for id, name in names.items()]
+
+    # --- A new key
+
+    def add_view(
+        self, request: HttpRequest, form_url: str = "", extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        if self.has_add_permission(request):
+            recent_sign_in_required(request)
+        try:
+            return super().add_view(request, form_url, extra_context)
+        except AlreadyIssued:
+            messages.warning(request, self.already_issued)
+        except Refused as exc:
+            messages.warning(request, exc.text)
+        return HttpResponseRedirect(reverse(LIST))
+
+    def get_form(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+        user = request_user(request)
+        require_plan(Workspace.objects.administered_by(user))
+        given = {"__init__": partialmethod(NewKeyForm.__init__, by=user)}
+        return type("Form", (NewKeyForm,), given)
+
+    def get_fields(self, request: HttpRequest, obj: ApiKey | None = None) -> Any:
+        return ["name"]
+
+    def render_change_form(
+        self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any
+    ) -> HttpResponse:
+        form = context["adminform"].form
+        warnings = map(refusal_warning, Workspace.objects.administered_by(request_user(request)))
+        title = "Create an API key"
+        context |= {
+            "form": form,
+            "title": title,
+            "back": reverse(LIST),
+            "crumbs": [self.crumb()],
+            "prompt": Prompt(
+                title=title,
+                button="Create the key",
+                warnings=filter(None, warnings),
+                facts=form.facts(),
+            ),
+        }
+        return super().render_change_form(request, context, *args, **kwargs)
+
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
+        workspace = form.chosen_workspace()
+        require_plan([workspace])
+        obj.issued = ApiKey.objects.issue(
+            workspace=workspace,
+            name=obj.name,
+            by=request_user(request),
+            expires_at=form.expires_at(),
+            id=form.cleaned_data["new_id"],
+        )
+
+    def log_addition(self, *args: Any) -> Any:
+        """The audit log has it."""
+
+    def response_add(self, request: HttpRequest, obj: Any, *args: Any) -> HttpResponse:
+        return self.created(request, *obj.issued)
+
+    def created(
+        self, request: HttpRequest, key: ApiKey, raw: str, old: ApiKey | None = None
+    ) -> HttpResponse:
+        """The response to a POST, the only one that contains the raw key.
+
+        Args:
+            old: the key that it replaces.
+        """
+        return self.page(
+            request,
+            "admin/apikeys/apikey/created.html",
+            title="API key rolled" if old else "API key created",
+            what="key",
+            of=label_for(request, key.workspace),
+            raw=raw,
+            key=key,
+            old=old,
+            warnings=filter(None, [refusal_warning(key.workspace)]),
+            base=request.build_absolute_uri("/").rstrip("/"),
+            back=reverse(LIST),
+        )

@@ -1,5 +1,7 @@
 """What pages say of a key's end, and of a workspace whose keys are refused."""
 
+from collections.abc import Iterable
+
 from django.conf import settings
 from django.template.defaultfilters import pluralize
 from django.urls import reverse
@@ -7,11 +9,14 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from apikeys.models import ApiKey
-from apikeys.usage.models import KeyUsage, RefusedRequest
+from apikeys.usage.models import KeyUsage
+from apikeys.usage.report import Group
 from audit.admin.links import refused_requests_url
 from config.console.formatting import Bad, ago_with_exact, time_tag
+from config.console.object_page import Refused
 from workspaces.api_access import access_warning
 from workspaces.models import Workspace
+from workspaces.plans import WITH_API
 
 LIST = "admin:apikeys_apikey_changelist"
 
@@ -39,32 +44,21 @@ def replaced_by(key: ApiKey) -> SafeString:
     return format_html("{} (<code>{}…</code>)", link(new), new.prefix) if new else SafeString("")
 
 
-def expiry_warning(key: ApiKey) -> SafeString:
-    """What to do before the key expires. A successor that has ended too replaces nothing."""
-    expires = time_tag(key.expires_at) if key.expires_at else ""
-    if key.replaced_by and not key.replaced_by.state.has_ended:
-        return format_html(
-            "The key {} was rolled. Replaced by {}: change programs over by {}.",
-            link(key),
-            replaced_by(key),
-            expires,
-        )
-    return format_html(
-        "The key {} expires on {}. Roll it, so that programs that use it can change over.",
-        link(key),
-        expires,
+def ended_warning(group: Group) -> Bad:
+    """A program still uses a key that has ended."""
+    last = group.last
+    text = (
+        'The key “<a href="{}">{}</a>” ({}…) has ended and is still used: {} refused in the last '
+        '24 hours, the last one {} from {}. <a href="{}">See why</a>, and give that program '
+        "another key."
     )
-
-
-def ended_warning(last: RefusedRequest) -> Bad:
-    """A program still uses a key that has ended; `last` is its newest request, with the number."""
     return Bad(
         format_html(
-            'The key “<a href="{}">{}</a>” has ended and is still used: {} refused, the last {} '
-            'from {}. <a href="{}">See from where</a>, and give that program another key.',
+            text,
             reverse("admin:apikeys_apikey_change", args=[last.key_id]),
             last.key_name,
-            f"{last.more + 1:,} request{pluralize(last.more + 1)} of the last 24 hours",
+            last.key_prefix,
+            f"{group.count:,} request{pluralize(group.count)}",
             ago_with_exact(last.created_at),
             last.address or "an unknown address",
             refused_requests_url(key_id__exact=last.key_id, status__exact=401),
@@ -72,13 +66,12 @@ def ended_warning(last: RefusedRequest) -> Bad:
     )
 
 
-def limit_warning(found: tuple[KeyUsage, ApiKey | None]) -> SafeString:
-    """A key was over the limit today; it may be deleted since."""
-    usage, key = found
+def limit_warning(usage: KeyUsage, key: ApiKey) -> SafeString:
+    """A key was over the limit today."""
     return format_html(
         'The key {} was over the limit: {} refused today. <a href="{}">See when</a>, and let '
         "that program wait as Retry-After says.",
-        link(key) if key else "that was deleted",
+        link(key),
         f"{usage.limited:,} request{pluralize(usage.limited)}",
         refused_requests_url(key_id__exact=usage.key_id, status__exact=429),
     )
@@ -95,3 +88,14 @@ def refusal_warning(workspace: Workspace) -> SafeString:
     if email := settings.SUPPORT_EMAIL:
         return format_html('{} write to <a href="mailto:{}">{}</a>.', why, email, email)
     return format_html("{} ask the operator of this service to reinstate it.", why)
+
+
+def require_plan(workspaces: Iterable[Workspace]) -> None:
+    """Raises `Refused` if no plan of these workspaces has keys."""
+    given = list(workspaces)
+    if not any(each.plan in WITH_API for each in given):
+        text = (
+            "Nothing was created: keys are available on the plans Pro and Business, and {} is on "
+            'another one. <a href="{}">Change the plan</a>'
+        )
+        raise Refused(format_html(text, given[0], settings.UPGRADE_URL))

@@ -7,13 +7,6 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
     initial = True
 
-    replaces = [
-        ("apikeys", "0001_initial"),
-        ("apikeys", "0002_key_prefix_index"),
-        ("apikeys", "0003_expiry_and_note"),
-        ("apikeys", "0004_replaced_by"),
-    ]
-
     dependencies = [
         ("workspaces", "0001_squashed"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
@@ -64,7 +57,6 @@ class Migration(migrations.Migration):
                     "last_used_client",
                     models.CharField(max_length=500, db_default="", editable=False),
                 ),
-                ("note", models.CharField("what it is for", max_length=200, db_default="")),
                 (
                     "replaced_by",
                     models.ForeignKey(

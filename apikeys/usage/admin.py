@@ -5,17 +5,20 @@ from urllib.parse import urlencode
 
 from django.contrib import admin
 from django.http import HttpRequest
+from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
 
-from apikeys.usage import panels, traffic
+from apikeys.usage import report
 from apikeys.usage.filters import RefusedChangeList, RefusedFilter
-from apikeys.usage.models import REQUEST_ID_SHORT, RefusedRequest
-from apikeys.usage.reasons import explain
+from apikeys.usage.models import RefusedRequest
 from audit.admin.base import ScopedAdmin
 from audit.scope import sees_every_workspace
 from config.console.base import request_user
 from config.console.object_page import ObjectPage
 from workspaces.directory import own_workspaces
+from workspaces.permissions import is_operator
+
+LATEST = 5  # on the start page
 
 
 class RefusedPage(ObjectPage):
@@ -25,7 +28,7 @@ class RefusedPage(ObjectPage):
 
     def context(self) -> dict[str, Any]:
         for_support = sees_every_workspace(self.user)
-        explain([self.obj], for_support=for_support)
+        report.folded([self.obj], for_support=for_support)
         own = own_workspaces(self.request)
         return {"title": self.name, "row": self.obj, "for_support": for_support, "own": own}
 
@@ -40,14 +43,19 @@ class RefusedRequestAdmin(ScopedAdmin):
     change_list_template = "admin/usage/refusedrequest/change_list.html"
     pages = {"change": RefusedPage}
 
-    def figures(self) -> list[tuple[str, list[str]]]:
-        return traffic.figures()
-
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[RefusedChangeList]:
         return RefusedChangeList
 
     def panels(self, request: HttpRequest) -> list[SafeString]:
-        return panels.for_user(request_user(request))
+        """All requests for operators, refused ones of known keys for support."""
+        user, panels = request_user(request), []
+        if is_operator(user):
+            panels.append(report.panel("All workspaces", report.daily_of_all()))
+        if sees_every_workspace(user):
+            groups = report.refused(for_support=True, key_id__isnull=False)[:LATEST]
+            context = {"groups": groups}
+            panels.append(render_to_string("admin/usage/panels/support.html", context))
+        return panels
 
     def found(self, request: HttpRequest, text: str, most: int) -> tuple[list[Any] | None, str]:
         rows, what = super().found(request, text, most)
@@ -62,4 +70,4 @@ class RefusedRequestAdmin(ScopedAdmin):
         return super().url_of(obj)
 
     def heading(self, obj: RefusedRequest) -> str:
-        return f"Refused request {obj.request_id[:REQUEST_ID_SHORT]}…"
+        return f"Refused request {obj.request_id[:8]}…"

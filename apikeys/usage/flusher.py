@@ -10,29 +10,107 @@ import time
 from multiprocessing.util import Finalize
 
 from django.conf import settings
-from django.db import connection
+from django.db import connection, transaction
 
-from apikeys.usage.buffers import ADDRESSES, COUNTS
-from apikeys.usage.refusals import REFUSED
-from apikeys.usage.traffic import TRAFFIC
+from apikeys.usage.buffer import BUFFER, Batch
+from apikeys.usage.models import ADDRESSES_KEPT, RefusedRequest
+from apikeys.usage.reasons import word
 from config.runtime.database import UNAVAILABLE
 
 logger = logging.getLogger(__name__)
 
-BUFFERS = (COUNTS, ADDRESSES, REFUSED, TRAFFIC)  # what is wrong with one does not keep the others
+LAST_USE_EVERY = "1 minute"  # a busy key's `last_used_at` is not written more often
 
 _lock = threading.Lock()
+_failed: list[Batch] = []  # at most one, which could not be written
 
 
 def flush() -> bool:
-    """Writes what waits; returns whether all of it is written."""
+    """Writes the batch that could not be written, then a new one; whether both are written."""
     with _lock:
-        try:
-            written = [buffer.flush() for buffer in BUFFERS]
-            return all(written)
-        except UNAVAILABLE as exc:
-            logger.warning("The usage of keys is written later: %s", exc)
-            return False
+        for _ in range(2):
+            batch = _failed[0] if _failed else BUFFER.take()
+            if batch == Batch():
+                break
+            try:
+                with transaction.atomic():
+                    write(batch)
+            except UNAVAILABLE as exc:  # or a lock on a table
+                if not _failed:
+                    logger.warning("The usage of keys is written later: %s", exc)
+                _failed[:] = [batch]
+                return False
+            except Exception:  # it would fail each time
+                logger.exception("The usage of keys is lost")
+            _failed.clear()
+        return True
+
+
+def write(batch: Batch) -> None:
+    """Writes a batch."""
+    if batch.dropped:
+        logger.error("%d requests are not counted: the memory for usage was full", batch.dropped)
+    if batch.refused:
+        word(batch.refused)
+        batch.worded, batch.refused = batch.refused, []
+    with connection.cursor() as cursor:
+        if batch.uses:
+            uses = [
+                (key_id, day, address, *vars(use).values())
+                for (key_id, day, address), use in batch.uses.items()
+            ]
+            cursor.execute(_ADD_USES, [*map(list, zip(*uses, strict=True)), LAST_USE_EVERY])
+            cursor.execute(_FORGET_OLDEST, [list({row[0] for row in uses}), ADDRESSES_KEPT])
+        RefusedRequest.objects.bulk_create(batch.worded)
+        if batch.more:
+            cursor.execute(_ADD_MORE, [list(batch.more), list(batch.more.values())])
+
+
+# Rows are sorted, so that two processes lock them in the same order.
+_ADD_USES = """
+    WITH used AS (
+        SELECT * FROM unnest(%s::uuid[], %s::date[], %s::text[], %s::uuid[], %s::timestamptz[],
+                %s::text[], %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[])
+            AS row (key_id, day, address, workspace_id, at, client, ok, errors, limited, downloads)
+    ), counts AS (
+        INSERT INTO "usage_keyusage" AS old
+            (key_id, day, workspace_id, ok, errors, limited, downloads)
+        SELECT key_id, day, workspace_id, sum(ok), sum(errors), sum(limited), sum(downloads)
+        FROM used GROUP BY key_id, day, workspace_id ORDER BY key_id, day
+        ON CONFLICT (key_id, day) DO UPDATE SET
+            ok = old.ok + EXCLUDED.ok,
+            errors = old.errors + EXCLUDED.errors,
+            limited = old.limited + EXCLUDED.limited,
+            downloads = old.downloads + EXCLUDED.downloads
+    ), addresses AS (
+        INSERT INTO "usage_keyaddress" AS old (key_id, address, user_agent, last_seen, requests)
+        SELECT key_id, address, (array_agg(client ORDER BY at DESC))[1], max(at),
+            sum(ok + errors + limited)
+        FROM used WHERE address <> '' GROUP BY key_id, address ORDER BY key_id, address
+        ON CONFLICT (key_id, address) DO UPDATE SET
+            user_agent = EXCLUDED.user_agent,
+            last_seen = greatest(old.last_seen, EXCLUDED.last_seen),
+            requests = old.requests + EXCLUDED.requests
+    )
+    UPDATE "apikeys_apikey" AS key
+    SET last_used_at = last.at, last_used_address = last.address, last_used_client = last.client
+    FROM (SELECT DISTINCT ON (key_id) * FROM used ORDER BY key_id, at DESC) AS last
+    WHERE key.id = last.key_id
+        AND (key.last_used_at IS NULL OR key.last_used_at <= last.at - %s::interval)
+"""
+_FORGET_OLDEST = """
+    DELETE FROM "usage_keyaddress" AS old USING (
+        SELECT key_id, address, row_number() OVER (
+            PARTITION BY key_id ORDER BY last_seen DESC, address) AS number
+        FROM "usage_keyaddress" WHERE key_id = ANY(%s)
+    ) AS ranked
+    WHERE ranked.number > %s AND (old.key_id, old.address) = (ranked.key_id, ranked.address)
+"""
+_ADD_MORE = """
+    UPDATE "usage_refusedrequest" AS refused SET more = refused.more + given.more
+    FROM unnest(%s::text[], %s::bigint[]) AS given (request_id, more)
+    WHERE refused.request_id = given.request_id
+"""
 
 
 def _run() -> None:

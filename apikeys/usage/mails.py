@@ -1,15 +1,11 @@
 """E-mails about keys: what no audit entry says is found here now and then."""
 
-from collections import defaultdict
-from ipaddress import ip_address, ip_network
-from uuid import UUID
-
 from django.urls import reverse
 from django.utils import timezone
 
+from apikeys.keys import ENDED
 from apikeys.models import ApiKey, minute
-from apikeys.states import ENDED
-from apikeys.usage.models import KeyAddress, RefusedRequest
+from apikeys.usage.models import RefusedRequest
 from config.api.errors import InvalidKey
 from workspaces.mails.kinds import LOOK_BACK, notify
 
@@ -24,14 +20,6 @@ def notify_of_keys() -> None:
     )
     for key in keys.filter(ENDED, pk__in=refused.values("key_id")):
         _notify("key_ended", key, "A key that has ended is used", key.state.label)
-    known: defaultdict[UUID, set[str]] = defaultdict(set)
-    used = KeyAddress.objects.filter(first_seen__gte=since).values("key_id")
-    for row in KeyAddress.objects.filter(key_id__in=used).order_by("first_seen"):
-        seen, network = known[row.key_id], _network(row.address)
-        if seen and network not in seen and row.first_seen >= since:
-            for key in keys.filter(pk=row.key_id):
-                _notify("key_network", key, "A key is used from a new network", network)
-        seen.add(network)
 
 
 def _notify(slug: str, key: ApiKey, title: str, detail: str) -> None:
@@ -39,11 +27,3 @@ def _notify(slug: str, key: ApiKey, title: str, detail: str) -> None:
     path = reverse("admin:apikeys_apikey_change", args=[key.pk])
     once = f"{slug} {key.pk} {detail}"
     notify(slug, once, key.workspace_id, f"{title}: {key.name}", facts, path)
-
-
-def _network(address: str) -> str:
-    """What usually belongs to one place: 256 addresses of IPv4, a /48 of IPv6."""
-    try:
-        return str(ip_network((address, 48 if ip_address(address).version == 6 else 24), False))
-    except ValueError:
-        return address

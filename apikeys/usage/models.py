@@ -6,14 +6,18 @@ No foreign key has a constraint: what a deleted key did remains, and writing nee
 
 from django.db import models
 
-from apikeys.models import ApiKey
-from audit.models import NEWEST_FIRST
+from audit.models import NEWEST_FIRST, AuditEntry
+from audit.snapshots import KeySnapshot
+from config.api.errors import DocumentNotFound
 from config.runtime.key_format import PUBLIC_LENGTH
 from workspaces.models import label
 
-ADDRESSES_KEPT = 50  # of each key, those that were seen last
-
-REQUEST_ID_SHORT = 8  # characters, as lists show it
+ADDRESSES_KEPT = 20  # of each key, those that were seen last
+ADDRESS_LENGTH = 45
+CLIENT_LENGTH = 500  # characters of a user agent that a key's last use and its addresses have
+TEXT_LENGTH = 500
+# Unknown, deleted, or in another workspace: a text for each would tell which ids exist elsewhere.
+NO_DOCUMENT = "The workspace has no document with this id: it is unknown here, or it was deleted."
 
 
 class KeyUsage(models.Model):
@@ -29,10 +33,8 @@ class KeyUsage(models.Model):
     downloads = models.BigIntegerField()  # that started; they are in `ok` too
 
     class Meta:
-        indexes = [
-            # The workspaces of one day, and the rows that are too old.
-            models.Index("day", "workspace_id", name="usage_day_workspace"),
-        ]
+        # The workspaces of one day, and the rows that are too old.
+        indexes = [models.Index("day", "workspace_id", name="usage_day_workspace")]
 
     def __str__(self) -> str:
         return f"{self.key_id} on {self.day}"
@@ -43,9 +45,8 @@ class KeyAddress(models.Model):
 
     pk = models.CompositePrimaryKey("key_id", "address")
     key_id = models.UUIDField()
-    address = models.CharField(max_length=45)  # IPv4 or IPv6
-    user_agent = models.CharField(max_length=500, blank=True)  # the last one
-    first_seen = models.DateTimeField()
+    address = models.CharField(max_length=ADDRESS_LENGTH)  # IPv4 or IPv6
+    user_agent = models.CharField(max_length=CLIENT_LENGTH, blank=True)  # the last one
     last_seen = models.DateTimeField()
     requests = models.BigIntegerField()
 
@@ -56,33 +57,26 @@ class KeyAddress(models.Model):
 class RefusedRequest(models.Model):
     """A response of the API with a status of 400 or above, and its true reason.
 
-    A flood is counted, not stored: `more` is the number of requests like this one in its minute
-    that have no row.
-
-    Attributes:
-        digest: SHA-256 of what was sent as a key, if it is not a valid one. It is not stored.
+    A flood is counted, not stored: `more` is the number of requests of the same key or network,
+    with the same status, in the same minute, that have no row.
     """
-
-    digest = ""
 
     created_at = models.DateTimeField()  # of the response
     request_id = models.CharField(max_length=32)
     status = models.PositiveSmallIntegerField()
-    response_text = models.CharField(max_length=500)  # what the client was told
-    # What the reason is worded from (`apikeys.usage.reasons`): the error's code, of a 503 the cause
-    # in the log, of a 401 what is wrong with the key. "" in rows of 1.0.0, whose reason is worded.
-    cause = models.CharField(max_length=50, blank=True, db_default="")
-    reason = models.CharField(max_length=500)  # as in the log; of a 402 the plan
+    response_text = models.CharField(max_length=TEXT_LENGTH)  # what the client was told
+    # The error's code; of a 503 the cause in the log; `reasons.MALFORMED`.
+    cause = models.CharField(max_length=50, blank=True)
+    # A sentence for support, worded before it is written; until then as in the log, of a 402 the
+    # plan, of a malformed key its length.
+    reason = models.CharField(max_length=TEXT_LENGTH)
     more = models.BigIntegerField(default=0)
-    # Neither this key nor the document needs to exist. `Meta.indexes` has their indexes.
-    key = models.ForeignKey(
-        ApiKey, models.DO_NOTHING, null=True, db_constraint=False, db_index=False, related_name="+"
-    )
+    key_id = models.UUIDField(null=True)
     key_name = models.CharField(max_length=100, blank=True)
     key_prefix = models.CharField(max_length=PUBLIC_LENGTH, blank=True)
     workspace_id = models.UUIDField(null=True)
     workspace_name = models.CharField(max_length=200, blank=True)
-    document = models.ForeignKey(  # that the path names
+    document = models.ForeignKey(  # that the path names; it need not exist
         "documents.Document",
         models.DO_NOTHING,
         null=True,
@@ -90,10 +84,10 @@ class RefusedRequest(models.Model):
         db_index=False,
         related_name="+",
     )
-    address = models.CharField(max_length=45, blank=True)
-    user_agent = models.CharField(max_length=500, blank=True)
+    address = models.CharField(max_length=ADDRESS_LENGTH, blank=True)
+    user_agent = models.CharField(max_length=TEXT_LENGTH, blank=True)
     method = models.CharField(max_length=20)
-    path = models.CharField(max_length=500)
+    path = models.CharField(max_length=TEXT_LENGTH)
 
     class Meta:
         verbose_name = "refused request"
@@ -105,8 +99,6 @@ class RefusedRequest(models.Model):
             models.Index("key_id", "status", *NEWEST_FIRST, name="refused_key_status"),
             models.Index("workspace_id", *NEWEST_FIRST, name="refused_workspace"),
             models.Index("workspace_id", "status", *NEWEST_FIRST, name="refused_workspace_status"),
-            models.Index("address", *NEWEST_FIRST, name="refused_address"),
-            models.Index("key_prefix", *NEWEST_FIRST, name="refused_prefix"),
             # What exists, without the noise of unknown clients.
             models.Index(
                 *NEWEST_FIRST, condition=models.Q(key_id__isnull=False), name="refused_of_keys"
@@ -117,51 +109,27 @@ class RefusedRequest(models.Model):
                 condition=models.Q(document_id__isnull=False),
                 name="refused_document",
             ),
-            # Keys that are still tried although they were revoked or deleted, or mistyped.
-            models.Index(
-                *NEWEST_FIRST,
-                condition=models.Q(status=401, key_id__isnull=False),
-                name="refused_known_key",
-            ),
-            # A whole request id, or its first characters.
-            models.Index(
-                fields=["request_id"], name="refused_request", opclasses=["varchar_pattern_ops"]
-            ),
+            models.Index(fields=["request_id"], name="refused_request"),
         ]
 
     def __str__(self) -> str:
         return f"{self.status}, {self.created_at:%Y-%m-%d %H:%M:%S} UTC"
+
+    def identify(self, key: KeySnapshot | AuditEntry) -> None:
+        """Adds the key and its workspace."""
+        for name in ("key_id", "key_name", "key_prefix", "workspace_id", "workspace_name"):
+            setattr(self, name, getattr(key, name))
 
     @property
     def workspace_label(self) -> str:
         """The workspace's name and the first characters of its id; "" without one."""
         return label(self.workspace_id, self.workspace_name) if self.workspace_id else ""
 
-
-class Traffic(models.Model):
-    """The requests of five minutes to all instances that took about as long."""
-
-    pk = models.CompositePrimaryKey("period", "milliseconds")
-    period = models.DateTimeField()  # when it begins
-    milliseconds = models.PositiveIntegerField()  # that they took at most
-    requests = models.BigIntegerField()
-    failed = models.BigIntegerField()  # 5xx
-
-    def __str__(self) -> str:
-        return f"{self.requests} requests within {self.milliseconds} ms"
-
-
-class FlushedBatch(models.Model):
-    """Nothing here uses it: the next release drops the table.
-
-    During an upgrade, processes of the release before still write it, so they need its privileges.
-    """
-
-    pk = models.CompositePrimaryKey("process", "kind")
-    process = models.UUIDField()
-    kind = models.CharField(max_length=20)
-    number = models.BigIntegerField()
-    at = models.DateTimeField()
-
-    def __str__(self) -> str:
-        return f"{self.kind} {self.number} of {self.process}"
+    @property
+    def public_reason(self) -> str:
+        """The reason for admins, with nothing about other workspaces or our servers."""
+        if self.status in (500, 503):
+            return self.response_text
+        if self.cause == DocumentNotFound.code and self.document_id:
+            return NO_DOCUMENT
+        return self.reason

@@ -1,111 +1,98 @@
-"""The true reason of each refused request, worded when a page shows it: a sentence for support.
+"""The true reason of each refused request: a sentence for support, worded when it is written.
 
-What it says of keys and documents is their state when the page is opened.
+That is seconds after the request, so it says what the key and the document were then.
 """
 
-from collections.abc import Collection
+from collections.abc import Sequence
 
 from django.db.models import prefetch_related_objects
 
 from apikeys import keys
-from apikeys.states import State
+from apikeys.models import ApiKey
 from apikeys.usage.models import RefusedRequest
 from audit.models import Action, AuditEntry
 from config.api import errors
 from config.api.parameters import REQUESTS_PER_MINUTE
 from config.runtime.key_format import PREFIX
 
-# Causes of a 401, besides `InvalidKey.code`.
-MISTYPED = "mistyped_key"  # it begins like one that exists
-MALFORMED = "malformed_key"
+MALFORMED = "malformed_key"  # the cause of a 401, besides `InvalidKey.code`
 ABOUT_DOCUMENTS = (errors.DocumentNotFound.code, errors.DocumentNotComplete.code)
-# Unknown, deleted, or in another workspace: a text for each would tell which ids exist elsewhere.
-NO_DOCUMENT = "The workspace has no document with this id: it is unknown here, or it was deleted."
+TIME = "%Y-%m-%d %H:%M:%S UTC"
 
 _TEXTS = {
     errors.TooManyRequests.code: f"The key had made more than {REQUESTS_PER_MINUTE} requests in "
     "its minute.",
-    errors.PlanRequired.code: "The workspace’s plan, {reason}, does not include the API.",
+    errors.PlanRequired.code: "The workspace’s plan, {0.reason}, does not include the API.",
     errors.WorkspaceSuspended.code: "The workspace is suspended.",
     errors.HttpsRequired.code: "The request was not sent over HTTPS.",
     errors.ServerError.code: "An unexpected error of the service: the log has it under this "
     "request id.",
-    MISTYPED: "What was sent begins like the key “{key_name}”, but the rest differs: it was "
-    "mistyped.",
-    MALFORMED: f"What was sent begins with {PREFIX} but does not have the form of a key.",
 }
 
 
-def explain(rows: Collection[RefusedRequest], *, for_support: bool) -> None:
-    """Replaces the stored `reason` of each row by a sentence. Rows of 1.0.0 have one for support.
-
-    Args:
-        for_support: without it, what admins of the workspace are told.
-    """
-    ours = [row for row in rows if row.cause]
-    prefetch_related_objects(ours, "key__revoked_by", "document__workspace")
-    deleted = deleted_keys({row.key_prefix for row in ours if row.key_id and not row.key})
-    for row in ours:
-        row.reason = _sentence(row, deleted.get(row.key_prefix))
-    for row in () if for_support else rows:
-        row.reason = _for_admins(row)
-
-
-def _for_admins(row: RefusedRequest) -> str:
-    """The reason, with nothing about other workspaces or our servers."""
-    if row.status in (500, 503):
-        return row.response_text
-    if row.response_text == errors.DocumentNotFound.text and row.document_id:
-        return NO_DOCUMENT
-    return row.reason  # of a malformed id too, which names no document
+def word(rows: Sequence[RefusedRequest]) -> None:
+    """Replaces the log's reason of each row by a sentence, and adds the key that was meant."""
+    prefixes = {row.key_prefix for row in rows if row.key_prefix and not row.key_id}
+    found = ApiKey.objects.filter(prefix__in=prefixes).select_related("workspace", "revoked_by")
+    existing = {key.prefix: key for key in found}
+    log = AuditEntry.objects.filter(
+        action=Action.KEY_DELETED, key_prefix__in=prefixes - existing.keys()
+    )
+    deleted = {entry.key_prefix: entry for entry in log}
+    prefetch_related_objects(rows, "document__workspace")
+    for row in rows:
+        key, entry = existing.get(row.key_prefix), deleted.get(row.key_prefix)
+        if copy := key.snapshot() if key else entry:
+            row.identify(copy)
+        row.reason = _sentence(row, key, entry)
+        if row.cause == MALFORMED and not row.key_id:
+            row.key_prefix = ""  # it may be a secret
 
 
-def unavailable(cause: str, reason: str) -> str:
-    """The reason of a 503."""
-    return f"The service was not available ({cause}): {reason}" if cause else reason
-
-
-def _sentence(row: RefusedRequest, deleted: AuditEntry | None) -> str:
+def _sentence(row: RefusedRequest, key: ApiKey | None, deleted: AuditEntry | None) -> str:
     if row.status == 503:
-        return unavailable(row.cause, row.reason)
-    if row.cause == MALFORMED and row.key_id and row.reason.isdecimal():
-        return (
-            f"What was sent begins like the key “{row.key_name}”, but has {row.reason} characters "
-            f"instead of {keys.LENGTH}: it was not copied whole, or something was added."
-        )
+        cause = f"The service was not available ({row.cause}): " if row.cause else ""
+        return cause + row.reason
     if row.cause == errors.PathNotFound.code and row.path.endswith("/"):
         return f"{errors.PathNotFound.text[:-1]}: it ends in a slash, and paths of the API do not."
     if text := _TEXTS.get(row.cause):
-        return text.format(reason=row.reason, key_name=row.key_name)
+        return text.format(row)
+    if row.cause == MALFORMED:
+        return _of_malformed(row)
     if row.cause == errors.InvalidKey.code:
-        return _of_key(row, deleted)
+        return _of_key(row, key, deleted)
     if row.cause == errors.DocumentNotFound.code:
         return _of_missing(row)
-    if row.cause == errors.DocumentNotComplete.code:
-        status = row.document and f"it is {row.document.status} now"
-        return (
-            "The document was not complete when the file was requested; "
-            f"{status or 'it does not exist any more'}."
-        )
+    if row.cause == errors.DocumentNotComplete.code and row.document:
+        return f"The document was not complete: it was {row.document.status}."
     return row.reason
 
 
-def _of_key(row: RefusedRequest, deleted: AuditEntry | None) -> str:
+def _of_malformed(row: RefusedRequest) -> str:
+    if not row.key_id:
+        return f"What was sent begins with {PREFIX} but does not have the form of a key."
+    return (
+        f"What was sent begins like the key “{row.key_name}”, but is none: it has {row.reason} "
+        f"characters, and a key has {keys.LENGTH} letters and digits."
+    )
+
+
+def _of_key(row: RefusedRequest, key: ApiKey | None, deleted: AuditEntry | None) -> str:
     """Why what was sent as a key is none that works."""
-    key, name = row.key, f"{row.key_prefix}… (“{row.key_name}”)"
     if not row.key_prefix:  # there is no header, or it is of another form
         return f"{row.reason[:1].upper()}{row.reason[1:]}."
+    name = f"The key {row.key_prefix}… (“{row.key_name}”)"
     if deleted:
-        at, by = f"{deleted.created_at:%Y-%m-%d %H:%M:%S} UTC", deleted.person
-        return f"The key {name} was deleted at {at} by {by}."
+        return f"{name} was deleted at {deleted.created_at:{TIME}} by {deleted.person}."
     if not key:
         return f"No key of this service begins with {row.key_prefix}."
     if key.revoked_at:
         by = f" by {key.revoked_by.get_username()}" if key.revoked_by else ""
-        return f"The key {name} was revoked at {key.revoked_at:%Y-%m-%d %H:%M:%S} UTC{by}."
-    if key.state is State.EXPIRED:
-        return f"The key {name} expired at {key.expires_at:%Y-%m-%d %H:%M:%S} UTC."
-    return f"The key {name} is active now."
+        return f"{name} was revoked at {key.revoked_at:{TIME}}{by}."
+    if key.expires_at and key.state.has_ended:
+        return f"{name} expired at {key.expires_at:{TIME}}."
+    row.cause = MALFORMED
+    return f"What was sent begins like the key “{row.key_name}”, but the rest differs."
 
 
 def _of_missing(row: RefusedRequest) -> str:
@@ -119,11 +106,5 @@ def _of_missing(row: RefusedRequest) -> str:
         owner = document.workspace
         return f"The document belongs to another workspace: “{owner.name}” ({owner.pk})."
     if document.deleted_at:
-        return f"The document was deleted at {document.deleted_at:%Y-%m-%d %H:%M:%S} UTC."
-    return "The document exists now: it was created or restored after the request."
-
-
-def deleted_keys(prefixes: Collection[str]) -> dict[str, AuditEntry]:
-    """The entries of deleted keys, by the first characters of the keys."""
-    found = AuditEntry.objects.filter(action=Action.KEY_DELETED, key_prefix__in=prefixes)
-    return {entry.key_prefix: entry for entry in found} if prefixes else {}
+        return f"The document was deleted at {document.deleted_at:{TIME}}."
+    return "The document exists now: it was created or restored just after the request."

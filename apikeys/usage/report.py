@@ -3,32 +3,28 @@
 What a process has counted in the last few seconds is not in it yet (`apikeys.usage.flusher`).
 """
 
-from collections.abc import Collection, Iterable
-from dataclasses import dataclass
-from datetime import UTC, date, datetime, time, timedelta
-from operator import attrgetter
-from typing import Any, Literal
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, fields
+from datetime import date, timedelta
+from typing import Any
 from uuid import UUID
 
-from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Sum
+from django.db.models import Sum
+from django.template.loader import render_to_string
 from django.utils import timezone
+from django.utils.safestring import SafeString
 
-from apikeys.models import ApiKey
-from apikeys.states import today
-from apikeys.usage.models import KeyAddress, KeyUsage, RefusedRequest
-from apikeys.usage.reasons import explain, unavailable
+from apikeys.keys import today
+from apikeys.usage.models import KeyUsage, RefusedRequest
 from config.api.errors import InvalidKey
-from config.console.system import Fact
-from workspaces.models import Workspace
+from config.console.charts import Bar, bar_chart
 
-LIMITED_SHOWN = 5  # keys
-REASONS_SHOWN = 10  # of 503s
-REFUSED_READ = 200  # of the newest refused requests, whatever is shown of them
-_COUNTED = ("ok", "errors", "limited", "downloads")
-_SUMS = [Sum(name) for name in _COUNTED]
+DAYS = 30
+WARNINGS = 5  # of each kind
+ROWS_READ = 200  # of the newest refused requests, whatever is shown of them
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Usage:
     """Requests by what the response was: 2xx and 3xx, 4xx and 5xx, 429; and downloads of those."""
 
@@ -41,133 +37,130 @@ class Usage:
     def requests(self) -> int:
         return self.ok + self.errors + self.limited
 
+    def __str__(self) -> str:
+        """ "1,204 requests, 3 errors, 6 over the limit"."""
+        parts = [f"{self.requests:,} request{'' if self.requests == 1 else 's'}"]
+        parts += [f"{self.errors:,} error{'' if self.errors == 1 else 's'}"] if self.errors else []
+        parts += [f"{self.limited:,} over the limit"] if self.limited else []
+        return ", ".join(parts)
 
-@dataclass(frozen=True, kw_only=True)
-class Day(Usage):
-    """The usage of one day (UTC)."""
 
-    date: date
+Days = dict[date, Usage]  # the oldest first, also those without requests
+_SUMS = [Sum(each.name) for each in fields(Usage)]
 
 
-def daily(
-    ids: Iterable[UUID], days: int = 30, of: Literal["key_id", "workspace_id"] = "key_id"
-) -> dict[UUID, list[Day]]:
-    """Of each key or workspace, the last so many days, today included, oldest first.
-
-    Days without requests too.
+def daily(of: str, ids: Iterable[UUID]) -> dict[UUID, Days]:
+    """The last 30 days, today included, of each of these; also of deleted ones.
 
     Args:
-        ids: also those of deleted ones.
+        of: "key_id" or "workspace_id".
     """
-    wanted, dates = list(ids), _last(days)
-    rows = KeyUsage.objects.filter(**{f"{of}__in": wanted}, day__in=dates).values(of, "day")
-    found = {(id, day): _counts(sums) for id, day, *sums in rows.values_list(of, "day", *_SUMS)}
-    return {id: [Day(date=day, **found.get((id, day), {})) for day in dates] for id in wanted}
+    wanted, days = list(ids), _last_days()
+    rows = KeyUsage.objects.filter(**{f"{of}__in": wanted}, day__in=days).values(of, "day")
+    found = {(id, day): Usage(*sums) for id, day, *sums in rows.values_list(of, "day", *_SUMS)}
+    return {id: {day: found.get((id, day), Usage()) for day in days} for id in wanted}
 
 
-def daily_of_all(days: int = 30) -> list[Day]:
+def daily_of_all() -> Days:
     """The same of all keys together. All rows of these days are read: one for each key in use."""
-    dates = _last(days)
-    rows = KeyUsage.objects.filter(day__gte=dates[0]).values("day")
-    found = {day: _counts(sums) for day, *sums in rows.values_list("day", *_SUMS)}
-    return [Day(date=day, **found.get(day, {})) for day in dates]
+    days = _last_days()
+    rows = KeyUsage.objects.filter(day__gte=days[0]).values("day").values_list("day", *_SUMS)
+    found = {day: Usage(*sums) for day, *sums in rows}
+    return {day: found.get(day, Usage()) for day in days}
 
 
-def _last(days: int) -> list[date]:
-    return [today() - timedelta(days=back) for back in reversed(range(days))]
+def _last_days() -> list[date]:
+    return [today() - timedelta(days=back) for back in reversed(range(DAYS))]
 
 
-def _counts(sums: Iterable[Any]) -> dict[str, int]:
-    return {name: int(number) for name, number in zip(_COUNTED, sums, strict=False)}
-
-
-def total(days: Iterable[Day]) -> Usage:
+def total(days: Days) -> Usage:
     """The sums of these days."""
-    each = list(days)
-    return Usage(**{name: sum(getattr(day, name) for day in each) for name in _COUNTED})
+    return Usage(*(sum(getattr(day, f.name) for day in days.values()) for f in fields(Usage)))
 
 
-def addresses(key_id: UUID) -> QuerySet[KeyAddress, Any]:
-    """The addresses of a key, the last seen first; at most `ADDRESSES_KEPT`, or a few more.
-
-    `is_new` says of each whether it was first seen today, and the key is older.
-    """
-    midnight = datetime.combine(today(), time.min, UTC)
-    older = Exists(ApiKey.objects.filter(pk=OuterRef("key_id"), created_at__lt=midnight))
-    return (
-        KeyAddress.objects.filter(key_id=key_id)
-        .annotate(is_new=Q(older, first_seen__gte=midnight))
-        .order_by("-last_seen", "address")
-    )
-
-
-def limited_keys(workspaces: Collection[UUID]) -> list[tuple[KeyUsage, ApiKey | None]]:
-    """The keys of these workspaces with most 429s today; without a key, it was deleted."""
-    rows = KeyUsage.objects.filter(day=today(), limited__gt=0, workspace_id__in=list(workspaces))
-    most = list(rows.order_by("-limited", "key_id")[:LIMITED_SHOWN])
-    keys = ApiKey.objects.select_related("workspace").in_bulk([row.key_id for row in most])
-    return [(row, keys.get(row.key_id)) for row in most]
-
-
-def top_workspaces() -> list[tuple[UUID, str, Usage]]:
-    """The 10 workspaces with most requests today: id, label, usage; those with none are left out.
-
-    The label is "" if the workspace does not exist any more. All rows of today are read: one for
-    each key that was used.
-    """
-    requests = Sum(F("ok") + F("errors") + F("limited"))
-    rows = KeyUsage.objects.filter(day=today()).values("workspace_id").annotate(requests=requests)
-    most = rows.filter(requests__gt=0).order_by("-requests", "workspace_id")
-    found = {id: _counts(sums) for id, *sums in most.values_list("workspace_id", *_SUMS)[:10]}
-    labels = {each.pk: each.label for each in Workspace.objects.filter(pk__in=list(found))}
-    return [(id, labels.get(id, ""), Usage(**counts)) for id, counts in found.items()]
-
-
-def refused(
-    alike: tuple[str, ...], limit: int | None = None, *, for_support: bool = True, **conditions: Any
-) -> list[RefusedRequest]:
-    """The newest refused requests that are not alike; their `more` counts the others too.
-
-    A client that tries again and again would otherwise fill a short list with one request.
+def chart(days: Days, *, small: bool = False) -> SafeString:
+    """A bar for each day, stacked by what the responses were; nothing if there were no requests.
 
     Args:
-        alike: the fields that requests have in common if they are alike.
-        for_support: as for `explain`. Requests that differ only in what admins must not know are
-            alike to them.
+        small: a sparkline; otherwise the downloads are a line in it.
     """
-    found = RefusedRequest.objects.filter(**conditions).order_by("-created_at", "-id")
-    rows = list(found[:REFUSED_READ])
-    explain(rows, for_support=for_support)
-    newest: dict[Any, RefusedRequest] = {}
+    usage = total(days)
+    bars = [
+        Bar(
+            str(day),
+            {"ok": each.ok, "errors": each.errors, "limited": each.limited},
+            line={} if small else {"downloads": each.downloads},
+        )
+        for day, each in days.items()
+    ]
+    label = f"{DAYS} days: {usage}" if small else f"Requests on each of the last {DAYS} days (UTC)"
+    return bar_chart(bars, label=label, small=small) if usage.requests else SafeString("")
+
+
+def panel(name: str, days: Days, workspace_id: UUID | None = None) -> SafeString:
+    """The chart and its sums, for the start page."""
+    context = {"name": name, "usage": total(days), "chart": chart(days), "id": workspace_id}
+    return render_to_string("admin/usage/panels/usage.html", context)
+
+
+def limited_keys(workspaces: Collection[UUID]) -> list[KeyUsage]:
+    """The usage today of those keys of these workspaces that had most 429s."""
+    rows = KeyUsage.objects.filter(day=today(), limited__gt=0, workspace_id__in=list(workspaces))
+    return list(rows.order_by("-limited", "key_id")[:WARNINGS])
+
+
+@dataclass
+class Group:
+    """Refusals of a key, or of an address, for the same reason, the newest first."""
+
+    rows: list[RefusedRequest]
+
+    @property
+    def first(self) -> RefusedRequest:
+        return self.rows[-1]
+
+    @property
+    def last(self) -> RefusedRequest:
+        return self.rows[0]
+
+    @property
+    def count(self) -> int:
+        return sum(1 + row.more for row in self.rows)
+
+    @property
+    def text(self) -> str:
+        """What was wrong, in a few words: "document not found"."""
+        return self.last.cause.replace("_", " ")
+
+
+def folded(rows: Sequence[RefusedRequest], *, for_support: bool) -> list[Group]:
+    """The groups of some rows, which are newest first.
+
+    Args:
+        for_support: without it, the reasons become what admins of the workspace are told.
+    """
+    groups: dict[Any, Group] = {}
     for row in rows:
-        first = newest.setdefault(attrgetter(*alike)(row), row)
-        if first is not row:
-            first.more += 1 + row.more
-    return list(newest.values())[:limit]
+        row.reason = row.reason if for_support else row.public_reason
+        who = row.key_id or row.key_prefix or row.address
+        alike = (who, row.workspace_id, row.status, row.reason)
+        groups.setdefault(alike, Group([])).rows.append(row)
+    return list(groups.values())
 
 
-def refused_ended_keys(workspaces: Collection[UUID]) -> list[RefusedRequest]:
-    """The requests of the last 24 hours with keys of these workspaces that have ended, by key."""
+def refused(*, for_support: bool, **conditions: Any) -> list[Group]:
+    """The newest refused requests that meet the conditions."""
+    rows = RefusedRequest.objects.filter(**conditions).order_by("-created_at", "-id")[:ROWS_READ]
+    return folded(list(rows), for_support=for_support)
+
+
+def ended_keys(workspaces: Collection[UUID]) -> list[Group]:
+    """Of the last 24 hours, the requests with keys of these workspaces that have ended, by key."""
     return refused(
-        ("key_id",),
+        for_support=False,
         workspace_id__in=list(workspaces),
         created_at__gte=timezone.now() - timedelta(hours=24),
         status=401,
         key_id__isnull=False,
         cause=InvalidKey.code,
-    )
-
-
-def read_unavailable() -> list[Fact]:
-    """Responses with 503 in the last 24 hours, by their reason, the most frequent first.
-
-    For the page System of operators.
-    """
-    since = timezone.now() - timedelta(hours=24)
-    rows = RefusedRequest.objects.filter(status=503, created_at__gt=since).order_by()
-    counted = rows.values("cause", "reason").annotate(all=Count("pk") + Sum(F("more")))
-    facts = [
-        Fact(unavailable(row["cause"], row["reason"]), f"{row['all']:,}", "warn")
-        for row in counted.order_by("-all", "reason")[:REASONS_SHOWN]
-    ]
-    return facts or [Fact("For any reason", "none", "ok")]
+    )[:WARNINGS]

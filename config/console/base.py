@@ -8,7 +8,7 @@ from django.contrib import admin, messages
 from django.contrib.admin.exceptions import DisallowedModelAdminLookup, DisallowedModelAdminToField
 from django.contrib.admin.options import IncorrectLookupParameters
 from django.contrib.admin.views.main import ERROR_FLAG, ChangeList
-from django.core.exceptions import BadRequest, PermissionDenied, ValidationError
+from django.core.exceptions import PermissionDenied
 from django.db.models import Model, QuerySet, UUIDField
 from django.forms import Media
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
@@ -105,8 +105,8 @@ class SectionAdmin(NoPermissions, ModelAdmin):
 
     @property
     def media(self) -> Media:
-        """The only script of Django's that our pages use; it selects rows for an action."""
-        return Media(js=["admin/js/actions.js"] if self.actions else [])
+        """None of Django's scripts: our pages use none."""
+        return Media()
 
     def filter_parameters(self, request: HttpRequest) -> set[str]:
         """The URL parameters of the filters."""
@@ -205,24 +205,6 @@ class SectionAdmin(NoPermissions, ModelAdmin):
     def url_of(self, obj: Model) -> str:
         """The page of an object."""
         return reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_change", args=[obj.pk])
-
-    def get_action_choices(self, request: HttpRequest, *args: Any) -> list[tuple[str, str]]:
-        return super().get_action_choices(request, [("", "Choose what to do")])
-
-    def message_user(self, request: HttpRequest, *args: Any, **kwargs: Any) -> None:
-        """Django's messages of our sections are of an action that was not run."""
-        what = self.opts.verbose_name_plural
-        text = f"Nothing was done. Select {what}, and choose what to do with them."
-        super().message_user(request, text, messages.WARNING)
-
-    def response_action(
-        self, request: HttpRequest, queryset: QuerySet[Any], *args: Any, **kwargs: Any
-    ) -> HttpResponse | None:
-        """Runs an action. A malformed id among the selected ones is a 400; Django would crash."""
-        try:
-            return super().response_action(request, queryset, *args, **kwargs)
-        except (ValidationError, ValueError) as exc:
-            raise BadRequest from exc
 
     def history_url(self, obj: Model) -> str:
         """Where the "History" button leads."""

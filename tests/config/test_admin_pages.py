@@ -55,18 +55,6 @@ def test_lists_offer_to_create_something(acme: Tenant, desk: Client) -> None:
     assert ">Create a key</a>" in body(signed_in(acme.admin).get(KEYS))
 
 
-def test_action_on_nothing_says_what_to_select(acme: Tenant) -> None:
-    factories.issue(acme.workspace, "Another", acme.admin)
-    ada = signed_in(acme.admin)
-    text = "Nothing was done. Select API keys, and choose what to do with them."
-    for sent in (
-        {"action": "revoke_selected", "index": "0"},
-        {"action": "", "index": "0", "_selected_action": [acme.key.pk]},
-    ):
-        assert text in body(ada.post(KEYS, sent, follow=True))
-    assert ">Choose what to do</option>" in body(ada.get(KEYS))
-
-
 def test_page_after_signing_out_says_so(sam: Client) -> None:
     html = body(sam.post(reverse("admin:logout")))
     assert "<h1>Signed out</h1>" in html

@@ -23,7 +23,6 @@ from tests.support.database import backdated, url_of
 from tests.support.factories import Tenant
 from tests.support.server import eventually
 from tests.support.staff import body
-from tests.support.usage import refused
 
 PAGE = reverse("system")
 INDEX = reverse("admin:index")
@@ -119,19 +118,6 @@ def test_system_page_says_whether_somebody_else_wrote_checkpoints(
     assert facts("Audit log")[label] == ("valid", "ok")
     seals.as_owner("INSERT INTO audit_checkpoint VALUES (7, now(), 'x', 7, 7, 0)")
     assert facts("Audit log")[label][1] == "bad"
-
-
-def test_system_page_counts_503s_by_their_reason(db: None) -> None:
-    title = "503 in the last 24 hours"
-    assert facts(title) == {"For any reason": ("none", "ok")}
-    refused(status=503, reason="The database is out of reach", more=11)
-    refused(2, status=503, reason="No slot")
-    refused(status=404)
-    refused(status=503, reason="Long ago", created_at=timezone.now() - timedelta(days=2))
-    assert facts(title) == {
-        "The database is out of reach": ("12", "warn"),
-        "No slot": ("2", "warn"),
-    }
 
 
 @pytest.mark.usefixtures("transactional_db")

@@ -54,13 +54,6 @@ CASES: list[tuple[str, int, Series, int, Series]] = [
     ),
     ("DocumentsNotCounted", 15, {UNCOUNTED: "0+3x20"}, 20, {UNCOUNTED: "0x5 3x20"}),
     (
-        "DocumentsUsageWaits",
-        10,
-        {'documents_usage_flush_failures_total{kind="usage"}': "0+6x20"},
-        20,
-        {'documents_usage_flush_failures_total{kind="usage"}': "0 6x20"},
-    ),
-    (
         "DocumentsCompletionsLost",
         11,
         {"documents_downloads_without_end_ratio": "0.06x20"},

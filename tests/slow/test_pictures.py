@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from django.utils import timezone
 
+from apikeys.keys import today
 from apikeys.models import ApiKey
-from apikeys.states import today
 from apikeys.usage.models import KeyUsage
 from audit.models import Action
 from documents.models import Document

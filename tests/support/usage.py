@@ -1,4 +1,4 @@
-"""What tests of the usage of keys need: buffers of their own, and rows."""
+"""What tests of the usage of keys need: a buffer of their own, and rows."""
 
 from collections.abc import Iterator
 from datetime import timedelta
@@ -10,25 +10,22 @@ import pytest
 from django.utils import timezone
 
 from apikeys.usage import flusher as usage_flusher
-from apikeys.usage.buffers import DROPPED
+from apikeys.usage.buffer import BUFFER
 from apikeys.usage.models import KeyUsage, RefusedRequest
-from apikeys.usage.refusals import REFUSED
 from tests.support.factories import numbered
 
 
-def empty_buffers() -> None:
-    for buffer in usage_flusher.BUFFERS:
-        buffer.take()
-        buffer._failed = {}
-    REFUSED.forget_groups()
+def empty_buffer() -> None:
+    BUFFER.clear()
+    usage_flusher._failed.clear()
 
 
 @pytest.fixture
 def flusher(db: None) -> Iterator[ModuleType]:
     """Writes what this test's requests have added, and nothing else."""
-    empty_buffers()
+    empty_buffer()
     yield usage_flusher
-    empty_buffers()
+    empty_buffer()
 
 
 def refused(count: int = 1, **fields: Any) -> list[RefusedRequest]:
@@ -42,6 +39,7 @@ def refused(count: int = 1, **fields: Any) -> list[RefusedRequest]:
         "request_id": lambda number: f"{number:08x}{'f' * 24}",
         "status": 404,
         "response_text": "There is no such document in this workspace.",
+        "cause": "document_not_found",
         "reason": "No document has this id.",
         "method": "GET",
         "path": "/api/v1/documents/x",
@@ -57,17 +55,6 @@ def used(key_id: UUID, workspace_id: UUID, days_ago: int = 0, **counts: int) -> 
     day = timezone.now().date() - timedelta(days=days_ago)
     usage = {"key_id": key_id, "workspace_id": workspace_id, "day": day}
     return KeyUsage.objects.create(**usage, **none | counts)
-
-
-def dropped(kind: str) -> float:
-    """How many requests have found the buffer full, as its metric says."""
-    [metric] = DROPPED.collect()
-    [value] = [
-        sample.value
-        for sample in metric.samples
-        if sample.name.endswith("_total") and sample.labels["kind"] == kind
-    ]
-    return value
 
 
 def find_request(request_id: str) -> list[RefusedRequest]:

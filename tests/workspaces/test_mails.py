@@ -14,7 +14,6 @@ from django.utils import timezone
 
 from apikeys.models import ApiKey
 from apikeys.usage.mails import notify_of_keys
-from apikeys.usage.models import KeyAddress
 from audit.models import Action
 from audit.record import record
 from audit.snapshots import DocumentSnapshot
@@ -162,29 +161,6 @@ def test_revoked_key_that_is_still_used_is_told_once(acme: Tenant, umbrella: Ten
     subject = f"A key that has ended is used: {acme.key.name}"
     assert arrived() == [(ADA, subject), (BOB, subject)]
     assert "Detail: Revoked" in mail.outbox[0].body
-
-
-def test_key_s_first_use_from_a_new_network_is_told_once(acme: Tenant) -> None:
-    def use(address: str, ago: timedelta) -> None:
-        seen = timezone.now() - ago
-        KeyAddress.objects.create(
-            key_id=acme.key.pk, address=address, first_seen=seen, last_seen=seen, requests=1
-        )
-
-    use("192.0.2.7", timedelta(minutes=1))
-    notify_of_keys()
-    assert arrived() == []  # its first network
-    KeyAddress.objects.update(first_seen=timezone.now() - timedelta(days=9))
-    use("192.0.2.99", timedelta(hours=1))  # the same network
-    notify_of_keys()
-    assert arrived() == []
-    use("2001:db8::1", timedelta(minutes=1))
-    use("2001:db8:0:2::1", timedelta(minutes=1))
-    for _ in range(2):
-        notify_of_keys()
-    subject = f"A key is used from a new network: {acme.key.name}"
-    assert arrived() == [(ADA, subject), (BOB, subject)]
-    assert "Detail: 2001:db8::/48" in mail.outbox[0].body
 
 
 def test_what_happened_long_ago_is_not_told(acme: Tenant) -> None:

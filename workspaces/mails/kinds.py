@@ -37,7 +37,6 @@ EVERY = 2.0  # seconds between two looks for what is due
 KINDS = {
     "key_expiring": "A key expires within 14 days",
     "key_ended": "A revoked or expired key is still used",
-    "key_network": "A key is used from a new network",
     "webhook": "A webhook fails or was switched off",
     "workspace": "Suspension and plan of a workspace",
     "admin": "A workspace has a new admin",

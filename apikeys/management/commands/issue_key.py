@@ -7,7 +7,7 @@ from uuid import UUID
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError
 
-from apikeys import validators as names
+from apikeys import keys
 from apikeys.models import ApiKey
 from config.runtime.request_context import actor
 from workspaces.accounts.logins import with_login
@@ -30,7 +30,7 @@ class Command(BaseCommand):
     def handle(self, *, workspace_id: str, name: str, by: str, **options: Any) -> None:
         login = by.strip()
         try:
-            name = names.clean(name)
+            name = keys.clean_name(name)
         except ValidationError as exc:
             raise CommandError(f"NAME: {exc.message}") from None
         admins = Membership.objects.admins().select_related("workspace", "user")

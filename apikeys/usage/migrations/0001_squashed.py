@@ -6,26 +6,9 @@ NEWEST_FIRST = (models.F("created_at").desc(), models.F("id").desc())
 class Migration(migrations.Migration):
     initial = True
 
-    replaces = [("usage", "0001_usage")]
-
-    dependencies = []
+    dependencies = [("documents", "0001_squashed")]
 
     operations = [
-        migrations.CreateModel(
-            name="FlushedBatch",
-            fields=[
-                (
-                    "pk",
-                    models.CompositePrimaryKey(
-                        "process", "kind", blank=True, editable=False, serialize=False
-                    ),
-                ),
-                ("process", models.UUIDField()),
-                ("kind", models.CharField(max_length=20)),
-                ("number", models.BigIntegerField()),
-                ("at", models.DateTimeField()),
-            ],
-        ),
         migrations.CreateModel(
             name="KeyAddress",
             fields=[
@@ -38,7 +21,6 @@ class Migration(migrations.Migration):
                 ("key_id", models.UUIDField()),
                 ("address", models.CharField(max_length=45)),
                 ("user_agent", models.CharField(max_length=500, blank=True)),
-                ("first_seen", models.DateTimeField()),
                 ("last_seen", models.DateTimeField()),
                 ("requests", models.BigIntegerField()),
             ],
@@ -77,6 +59,7 @@ class Migration(migrations.Migration):
                 ("request_id", models.CharField(max_length=32)),
                 ("status", models.PositiveSmallIntegerField()),
                 ("response_text", models.CharField(max_length=500)),
+                ("cause", models.CharField(max_length=50, blank=True)),
                 ("reason", models.CharField(max_length=500)),
                 ("more", models.BigIntegerField(default=0)),
                 ("key_id", models.UUIDField(null=True)),
@@ -84,7 +67,17 @@ class Migration(migrations.Migration):
                 ("key_prefix", models.CharField(max_length=12, blank=True)),
                 ("workspace_id", models.UUIDField(null=True)),
                 ("workspace_name", models.CharField(max_length=200, blank=True)),
-                ("document_id", models.UUIDField(null=True)),
+                (
+                    "document",
+                    models.ForeignKey(
+                        "documents.document",
+                        null=True,
+                        on_delete=models.DO_NOTHING,
+                        db_constraint=False,
+                        db_index=False,
+                        related_name="+",
+                    ),
+                ),
                 ("address", models.CharField(max_length=45, blank=True)),
                 ("user_agent", models.CharField(max_length=500, blank=True)),
                 ("method", models.CharField(max_length=20)),
@@ -101,8 +94,6 @@ class Migration(migrations.Migration):
                     models.Index(
                         "workspace_id", "status", *NEWEST_FIRST, name="refused_workspace_status"
                     ),
-                    models.Index("address", *NEWEST_FIRST, name="refused_address"),
-                    models.Index("key_prefix", *NEWEST_FIRST, name="refused_prefix"),
                     models.Index(
                         *NEWEST_FIRST,
                         condition=models.Q(key_id__isnull=False),
@@ -114,16 +105,7 @@ class Migration(migrations.Migration):
                         condition=models.Q(document_id__isnull=False),
                         name="refused_document",
                     ),
-                    models.Index(
-                        *NEWEST_FIRST,
-                        condition=models.Q(status=401, key_id__isnull=False),
-                        name="refused_known_key",
-                    ),
-                    models.Index(
-                        fields=["request_id"],
-                        name="refused_request",
-                        opclasses=["varchar_pattern_ops"],
-                    ),
+                    models.Index(fields=["request_id"], name="refused_request"),
                 ],
             },
         ),

@@ -1,0 +1,165 @@
+"""The pages of one key: what is known of it, and what can be done with it."""
+
+from typing import Any
+
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import reverse
+from django.utils.html import format_html
+
+from apikeys.admin.texts import LIST, end_of, link, refusal_warning, replaced_by, require_plan
+from apikeys.forms import RollForm
+from apikeys.models import AlreadyEnded, AlreadyIssued, ApiKey
+from apikeys.usage import report
+from apikeys.usage.models import KeyAddress
+from audit.admin.links import filtered_log_url, refused_requests_url
+from audit.admin.search import parsed
+from audit.models import Action, AuditEntry
+from config.console.object_page import ActionPage, ObjectPage, Prompt, Refused
+from workspaces.directory import label_for, own_workspaces
+
+REFUSED_SHOWN = 5
+
+
+class KeyPage(ObjectPage):
+    """All that is known of the key. The page of a deleted one leads to what it did."""
+
+    template_name = "admin/apikeys/apikey/key.html"
+    obj: ApiKey
+
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        try:
+            return super().dispatch(request, *args, **kwargs)
+        except Http404:
+            key_id, own = parsed(kwargs["object_id"]), list(own_workspaces(request))
+            deleted = AuditEntry.objects.filter(workspace_id__in=own, action=Action.KEY_DELETED)
+            if key_id is None or not deleted.filter(key_id=key_id).exists():
+                raise
+            return HttpResponseRedirect(filtered_log_url(key_id__exact=key_id))
+
+    def context(self) -> dict[str, Any]:
+        key = self.obj
+        days = report.daily("key_id", [key.id])[key.id]
+        return {
+            "title": key.name,
+            "key": key,
+            "end": end_of(key),
+            "replaced_by": replaced_by(key),
+            "usage": report.total(days),
+            "chart": report.chart(days),
+            "refused": report.refused(for_support=False, key_id=key.id)[:REFUSED_SHOWN],
+            "refused_url": refused_requests_url(key_id__exact=key.id),
+            "addresses": KeyAddress.objects.filter(key_id=key.id).order_by("-last_seen", "address"),
+            "workspace_label": label_for(self.request, key.workspace),
+            "refusal": refusal_warning(key.workspace),
+            "log_url": filtered_log_url(key_id__exact=key.id),
+        }
+
+
+class RollKey(ActionPage):
+    """Asks when this key ends, and shows the one that replaces it, once."""
+
+    obj: ApiKey
+    template_name = "admin/apikeys/apikey/new.html"
+    form_class = RollForm
+
+    def check(self) -> None:
+        require_plan([self.obj.workspace])
+        if self.obj.state.has_ended:
+            raise self.ended()
+
+    def ended(self) -> Refused:
+        text = 'Nothing was created: “{}” has ended already. <a href="{}">Create a key</a>'
+        return Refused(format_html(text, self.name, reverse("admin:apikeys_apikey_add")))
+
+    def form_arguments(self) -> dict[str, Any]:
+        return {"by": self.user}
+
+    def prompt(self) -> Prompt:
+        warnings = [refusal_warning(self.obj.workspace)]
+        if successor := replaced_by(self.obj):
+            text = (
+                "This key was rolled already, and replaced by {}. Use that one if you have it: "
+                "rolling again creates a further key."
+            )
+            warnings.append(format_html(text, successor))
+        text = (
+            "A new key beside “{}” (<code>{}…</code>), with the same name and for the same "
+            "workspace. Both work until the present one ends, so that programs can change over."
+        )
+        return Prompt(
+            title=f"Roll “{self.name}”",
+            button="Roll the key",
+            sentences=[format_html(text, self.name, self.obj.prefix)],
+            warnings=filter(None, warnings),
+            facts={"Workspace": label_for(self.request, self.obj.workspace)},
+        )
+
+    def run(self) -> HttpResponse:
+        form = self.form
+        new = {"id": form.cleaned_data["new_id"], "expires_at": form.expires_at()}
+        try:
+            key, raw = self.obj.roll(by=self.user, ends_in=form.ends_in(), **new)
+        except AlreadyEnded:
+            raise self.ended() from None
+        except AlreadyIssued:
+            raise Refused(self.section.already_issued, reverse(LIST)) from None
+        response: HttpResponse = self.section.created(self.request, key, raw, old=self.obj)
+        return response
+
+
+class EndKey(ActionPage):
+    """Ends the key.
+
+    Attributes:
+        done: the message, after the name of the key.
+    """
+
+    template_name = "admin/apikeys/apikey/end.html"
+    asks_password = False
+    danger = True
+    obj: ApiKey
+    done = ""
+
+    def context(self) -> dict[str, Any]:
+        return {"key": self.obj, "workspace": label_for(self.request, self.obj.workspace)}
+
+    def end(self) -> None:
+        raise NotImplementedError
+
+    def run(self) -> str:
+        key, url = link(self.obj), reverse("admin:apikeys_apikey_add")
+        self.end()
+        text = '{} {} If a program still needs access, <a href="{}">create another key</a>.'
+        return format_html(text, key, self.done, url)
+
+    @property
+    def next_url(self) -> str:
+        return reverse(LIST)
+
+
+class RevokeKey(EndKey):
+    """It stays in the list."""
+
+    title, button = "Revoke “{0.name}”?", "Revoke this key"
+    text = (
+        "A revoked key stops immediately and for good: the next request with it gets 401. "
+        "It stays in the list, marked as revoked."
+    )
+    done = "is revoked. Requests with it get 401 from now on."
+
+    def end(self) -> None:
+        self.obj.revoke(by=self.user)
+
+
+class DeleteKey(EndKey):
+    """It leaves the list."""
+
+    title, button = "Delete “{0.name}”?", "Delete this key"
+    text = (
+        "A deleted key stops immediately and leaves the list; the next request gets 401. "
+        "Its name and first characters stay in the audit log."
+    )
+    done = "is deleted. The audit log keeps what it did."
+
+    def end(self) -> None:
+        self.obj.delete_by(by=self.user)
