@@ -38,18 +38,6 @@ DOWNLOADS = f"""
 MINUTE, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(hours=24)
 
 
-class NotSealed(Exception):
-    """Entries wait to be sealed for too long, or the last verification has failed."""
-
-
-def check_seals() -> None:
-    """Raises an exception unless the log is sealed and, as far as is known, intact."""
-    # The thread does nothing else, so it keeps no connection.
-    with closing(connections.create_connection(DEFAULT_DB_ALIAS)) as connection:
-        if warnings := state.read(connection).warnings():
-            raise NotSealed(" ".join(warnings))
-
-
 def read_metrics(connection: BaseDatabaseWrapper) -> Iterator[Metric]:
     """Each process reads them from the database (`config.runtime.metrics`)."""
     with connection.cursor() as cursor:
@@ -101,76 +89,3 @@ def _downloads(
         cursor.execute(DOWNLOADS, [f"{since.total_seconds()} s", f"{until.total_seconds()} s"])
         [(begun, ended)] = cursor.fetchall()
     return begun, ended
-
-
-def read_backup() -> list[Fact]:
-    """When `manage.py record_backup` was last called; deploy/backup does so."""
-    newest = AuditEntry.objects.filter(action=Action.BACKUP_MADE).order_by(*NEWEST_FIRST).first()
-    if newest is None and laptop.provided():
-        return [Fact("Last backup", "none: the data of a laptop is not backed up")]
-    if newest is None:
-        return [Fact("Last backup", "none is recorded", "warn", BACK_UP)]
-    late = timezone.now() - newest.created_at > timedelta(hours=BACKUP_HOURS)
-    return [
-        Fact("Last backup", time_or(newest.created_at, ""), "warn" if late else "ok", BACK_UP),
-        Fact("It has", newest.detail or "no description"),
-    ]
-
-
-def read_downloads() -> list[Fact]:
-    """Downloads whose end is unknown, since a process was killed or nginx cannot log, say."""
-    # A download may go on, and nginx's log is read again once an hour.
-    begun, ended = _downloads(DAY, HOUR)
-    # A slow client's may go on too, but hardly all of them.
-    lately, ended_lately = _downloads(HOUR, MINUTE)
-    return [
-        Fact(
-            "Without an end, of the newest 1,000 that began 1 to 24 hours ago",
-            f"{begun - ended:,}",
-            "warn" if ended < begun else "ok",
-            LOST,
-        ),
-        Fact(
-            "With an end, of those that began 1 to 60 minutes ago",
-            f"{ended_lately:,} of {lately:,}",
-            "bad" if lately >= MANY and not ended_lately else "ok",
-            LOST,
-        ),
-    ]
-
-
-def read_log() -> list[Fact]:
-    """Whether the log is sealed and verified."""
-    found = state.read()
-    age = found.unsealed_seconds
-    waits = "none" if age is None else f"{age:,.0f} s"
-    limit = timezone.now() - timedelta(days=VERIFIED_DAYS)
-    verified = found.verified_at is not None and found.verified_at > limit
-    return [
-        Fact("Sealed entries", f"{found.sealed:,}"),
-        Fact(
-            "Signatures of checkpoints",
-            found.foreign
-            or (f"not checked: {found.unverified.rstrip('.')}" if found.unverified else "valid"),
-            "bad" if found.foreign else "warn" if found.unverified else "ok",
-            "See docs/reference.md, and: deploy/manage verify_audit" if found.foreign else "",
-        ),
-        Fact(
-            "The oldest entry that waits for its seal",
-            waits,
-            "bad" if found.late else "ok",
-            "Look at: journalctl -u documents-api-seal",
-        ),
-        Fact(
-            "Last verification",
-            time_or(found.verified_at, "never"),
-            "ok" if verified else "warn",
-            "Run: deploy/manage verify_audit; documents-api-verify.timer does it every week",
-        ),
-        Fact(
-            "The log was found",
-            "damaged" if found.damaged else "intact" if found.verified_at else "not known",
-            "bad" if found.damaged else "ok" if found.verified_at else "",
-            "First change nothing, and read The audit log is sealed in docs/reference.md",
-        ),
-    ]

@@ -16,13 +16,11 @@ from django.utils import timezone
 from apikeys.models import ApiKey
 from apikeys.states import today
 from apikeys.usage.models import KeyAddress, KeyUsage, RefusedRequest
-from apikeys.usage.reasons import explain, unavailable
+from apikeys.usage.reasons import explain
 from config.api.errors import InvalidKey
-from config.console.system import Fact
 from workspaces.models import Workspace
 
 LIMITED_SHOWN = 5  # keys
-REASONS_SHOWN = 10  # of 503s
 REFUSED_READ = 200  # of the newest refused requests, whatever is shown of them
 _COUNTED = ("ok", "errors", "limited", "downloads")
 _SUMS = [Sum(name) for name in _COUNTED]
@@ -156,18 +154,3 @@ def refused_ended_keys(workspaces: Collection[UUID]) -> list[RefusedRequest]:
         key_id__isnull=False,
         cause=InvalidKey.code,
     )
-
-
-def read_unavailable() -> list[Fact]:
-    """Responses with 503 in the last 24 hours, by their reason, the most frequent first.
-
-    For the page System of operators.
-    """
-    since = timezone.now() - timedelta(hours=24)
-    rows = RefusedRequest.objects.filter(status=503, created_at__gt=since).order_by()
-    counted = rows.values("cause", "reason").annotate(all=Count("pk") + Sum(F("more")))
-    facts = [
-        Fact(unavailable(row["cause"], row["reason"]), f"{row['all']:,}", "warn")
-        for row in counted.order_by("-all", "reason")[:REASONS_SHOWN]
-    ]
-    return facts or [Fact("For any reason", "none", "ok")]
