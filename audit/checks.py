@@ -9,11 +9,12 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from audit.models import NEWEST_FIRST, Action, AuditEntry
-from audit.sealing import guards, keys, laptop, state, witnesses
+from audit.sealing import guards, keys, laptop, state
 from config.checks import DATABASE, QUICK, Found, finds
 
-# An INSERT of a row that is rolled back finds room in a page, also on a full disk. More rows than fit
-# into work_mem are written to a file on the disk of PostgreSQL; one that only reads refuses INSERT.
+# On a full disk, a row still finds room in a page. Rows beyond work_mem are written to
+# a file on PostgreSQL's disk. The INSERT of no rows is refused without the privilege, and where
+# PostgreSQL only reads.
 _WRITABLE = """
     SET LOCAL statement_timeout = '1500ms';
     SET LOCAL work_mem = '64kB';
@@ -37,6 +38,8 @@ def protection() -> Found:
 
 @finds("audit.002")
 def sealing_variables() -> Found:
+    from audit.sealing import witnesses  # noqa: PLC0415 - loads boto3
+
     if not settings.AUDIT_PUBLIC_KEYS:
         text = "AUDIT_PUBLIC_KEYS is not set: nobody can verify the audit log."
         yield Warning, text, "Make a key with `make_audit_key NAME`, and run `seal_audit`."

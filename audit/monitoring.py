@@ -1,25 +1,15 @@
-"""The state of the log, of backups and of downloads: for `/readyz`, metrics and operators."""
+"""The metrics of the log, of backups and of downloads."""
 
 from collections.abc import Iterator
-from contextlib import closing
 from datetime import datetime, timedelta
 
-from django.db import DEFAULT_DB_ALIAS, connections
 from django.db import connection as default_connection
 from django.db.backends.base.base import BaseDatabaseWrapper
-from django.utils import timezone
 from prometheus_client import Metric
 from prometheus_client.core import GaugeMetricFamily
 
-from audit.models import NEWEST_FIRST, Action, AuditEntry
-from audit.sealing import laptop, state
-from config.console.system import Fact, time_or
-
-VERIFIED_DAYS = 8  # as in deploy/prometheus-alerts.yaml; the timer runs every week
-BACKUP_HOURS = 26  # a daily one may be a little late
-BACK_UP = "Run: deploy/backup FOLDER, every day"
-MANY = 3  # downloads, of which at least one should have ended after a minute
-LOST = "Look at the disk of nginx's log, and at: journalctl -u documents-api-completions"
+from audit.models import Action
+from audit.sealing import state
 
 # The condition `<> ended` is that of the index `audit_listed`.
 DOWNLOADS = f"""
@@ -35,7 +25,7 @@ DOWNLOADS = f"""
         ORDER BY created_at DESC, id DESC LIMIT 1000
     ) AS begun
 """  # noqa: S608 - made of constants
-MINUTE, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(hours=24)
+HOUR, DAY = timedelta(hours=1), timedelta(hours=24)
 
 
 def read_metrics(connection: BaseDatabaseWrapper) -> Iterator[Metric]:

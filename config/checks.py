@@ -1,8 +1,8 @@
 """System checks: what is wrong with this installation, what to do about it, and facts.
 
-`manage.py check` has what the service refuses to start with, `--deploy` what should not be deployed,
-`--deploy --database default` asks each service too. The page System has the same list. The apps
-have more in their own `checks.py`.
+`manage.py check` has what the service refuses to start with, `--deploy` what should not be
+deployed, and `--deploy --database default` asks each service too. The page System has the same
+list. The apps have more in their own `checks.py`.
 """
 
 import os
@@ -153,11 +153,15 @@ def housekeeping() -> Found:
     sessions = import_module(settings.SESSION_ENGINE).SessionStore.get_model_class().objects
     oldest = sessions.order_by("expire_date").values_list("expire_date", flat=True).first()
     late = time.time() - oldest.timestamp() if oldest else 0.0
-    text = f"Housekeeping last ran {max(late, 0) / 60:,.0f} minutes ago or later."
+    text = (
+        f"Housekeeping lets sessions that have expired stay for {max(late, 0) / 60:,.0f} minutes."
+    )
     yield Warning if late > 3600 else Info, text, "Look at: journalctl -u 'documents-api-*'"
 
 
-@finds("config.006", Tags.database, hint="Check REDIS_URL, Redis' memory, and that it is no replica.")
+@finds(
+    "config.006", Tags.database, hint="Check REDIS_URL, Redis' memory, and that it is no replica."
+)
 def redis() -> Found:
     cache.check()
     yield Info, "Redis counts, unless REDIS_URL is memory://.", ""
@@ -171,7 +175,9 @@ def _run(*command: str) -> str:
 def machine() -> Found:
     """Units that have failed, and the clock."""
     if Path("/run/systemd/system").exists():
-        listed = _run("systemctl", "list-units", "--failed", "--plain", "--no-legend", "documents-api*")
+        listed = _run(
+            "systemctl", "list-units", "--failed", "--plain", "--no-legend", "documents-api*"
+        )
         for unit in [line.split()[0] for line in listed.splitlines()]:
             yield Error, f"{unit} has failed.", f"Look at: journalctl -u {unit}"
         clock = _run("timedatectl", "show", "--property", "NTPSynchronized", "--value").strip()

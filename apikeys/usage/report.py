@@ -10,7 +10,7 @@ from operator import attrgetter
 from typing import Any, Literal
 from uuid import UUID
 
-from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Sum
+from django.db.models import Exists, F, OuterRef, Q, QuerySet, Sum
 from django.utils import timezone
 
 from apikeys.models import ApiKey
