@@ -14,7 +14,7 @@ from django.db import DatabaseError, connection
 
 from audit.checks import protection
 from audit.models import AuditEntry
-from tests.support.database import execute, grant_privileges, new_database, privileges, url_of
+from tests.support.database import PRIVILEGES, execute, new_database, privileges, url_of
 from tests.support.factories import Tenant
 from tests.support.server import ROOT
 
@@ -144,7 +144,7 @@ def test_privileges_can_be_granted_again(db: None) -> None:
         "REVOKE ALL ON workspaces_workspace FROM documents",
     )
     assert privileges("documents") != before
-    grant_privileges()
+    execute(PRIVILEGES)
     assert privileges("documents") == before
 
 
@@ -182,30 +182,6 @@ def test_migrate_gives_up_a_lock_that_it_does_not_get(empty: str) -> None:
         refused = manage(empty, "migrate", owner=True, PGOPTIONS=options)
     assert "canceling statement due to lock timeout" in refused.stderr
     manage(empty, "migrate", owner=True, PGOPTIONS=options).check_returncode()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "words",
-    [
-        ["create_workspace", "Acme", "--plan", "PRO", "--admin", "ada@acme.example"],
-        ["issue_key", "8a1c3f60-0000-4000-8000-000000000001", "Sync", "--by", "ada@acme.example"],
-        ["import_documents", "8a1c3f60-0000-4000-8000-000000000001", "documents.jsonl"],
-        ["check_document_counts"],
-        ["check_files"],
-        ["record_download_completions"],
-        ["changepassword", "ada@acme.example"],
-        ["createsuperuser", "--noinput"],
-    ],
-    ids=lambda words: words[0],
-)
-def test_command_before_migrate_says_so_in_one_line(empty: str, words: list[str]) -> None:
-    done = manage(empty, *words, owner=False)
-    assert done.returncode == 1
-    assert done.stdout == ""
-    [line] = done.stderr.splitlines()
-    assert line.startswith("The database lacks the migration ")
-    assert line.endswith(" more. Run: python manage.py migrate")
 
 
 @pytest.mark.usefixtures("as_owner")

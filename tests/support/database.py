@@ -138,10 +138,13 @@ def no_entries() -> Iterator[None]:
         grant_privileges()
 
 
+PRIVILEGES = (ROOT / "config" / "privileges.sql").read_text()
+
+
 def grant_privileges() -> None:
     """Gives the roles their privileges again, as `migrate` has done."""
     with roles.as_owner():
-        execute((ROOT / "config" / "privileges.sql").read_text())
+        execute(PRIVILEGES)
 
 
 def privileges(role: str) -> dict[str, set[str]]:
