@@ -12,12 +12,12 @@ from redis import RedisError
 from audit.checks import check_writable
 from config import cache
 from config.runtime.database import fetch
-from tests.slow.test_redis_servers import RedisServer
 from tests.support.client import Response
 from tests.support.database import no_entries, read_only
 from tests.support.factories import Tenant
 from tests.support.nginx import Nginx
 from tests.support.proxy import HOST, Proxy
+from tests.support.redis_server import RedisServer
 from tests.support.server import Server, eventually
 
 LONGEST = 2.0  # seconds that a response may take, whatever is silent
@@ -98,9 +98,9 @@ def test_readiness_without_writing_is_503(server: Server) -> None:
         assert eventually(lambda: ready(server))
 
 
-def test_readiness_writes_to_the_disk_of_postgresql(db: None) -> None:
+def test_readiness_writes_to_the_disk_of_postgresql(transactional_db: None) -> None:
     def written() -> int:
-        fetch("SELECT pg_stat_force_next_flush()", [])
+        fetch("SELECT pg_stat_force_next_flush()", [])  # at the end of this transaction
         sql = "SELECT temp_bytes FROM pg_stat_database WHERE datname = current_database()"
         return int(fetch(sql, [])[0][0])
 
