@@ -8,4 +8,7 @@ class WebhooksConfig(AppConfig):
     label = "webhooks"
 
     def ready(self) -> None:
-        from events.webhooks import checks  # noqa: F401, PLC0415 - registers them
+        from config.runtime import metrics  # noqa: PLC0415 - needs the settings
+        from events.webhooks import checks, monitoring  # noqa: F401, PLC0415 - registers them
+
+        metrics.read_database(monitoring.read_metrics)
