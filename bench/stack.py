@@ -170,9 +170,10 @@ class Stack:
             return
         log(f"loading {name} …")
         started = time.monotonic()
+        as_owner = {**os.environ, "DATABASE_URL": os.environ["DATABASE_OWNER_URL"]}
         for command in (["migrate"], ["collectstatic", "--no-input", "--clear"]):
             manage = [sys.executable, "manage.py", *command, "--verbosity", "0"]
-            subprocess.run(manage, cwd=ROOT, check=True)  # noqa: S603 - our own
+            subprocess.run(manage, cwd=ROOT, env=as_owner, check=True)  # noqa: S603 - our own
         with self.connect() as connection:
             loading.load(connection, self.storage(), scale)
             # Last, so that an interrupted load is repeated.

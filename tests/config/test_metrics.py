@@ -15,7 +15,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from audit.models import Action, AuditEntry
 from tests.support import factories, seals
-from tests.support.database import backdated, locked
+from tests.support.database import backdated
 from tests.support.factories import Tenant
 from tests.support.server import ROOT, Server, eventually, other_connections
 from tests.support.slow_clients import download_request
@@ -86,16 +86,6 @@ def test_metrics_count_a_download_that_is_broken_off(server: Server, acme: Tenan
     assert eventually(lambda: ended() == before + 1)
 
 
-def test_metrics_count_503_by_cause(server: Server, acme: Tenant) -> None:
-    document = factories.document(acme.workspace)
-    for cause, proxy in {"database": server.database, "object_storage": server.store}.items():
-        before = value(server, "documents_unavailable_total", cause=cause)
-        proxy.refuse()
-        assert server.get(f"/documents/{document.id}/download", acme.raw).status == 503
-        server.restore()
-        assert value(server, "documents_unavailable_total", cause=cause) > before
-
-
 def test_metrics_count_what_is_not_counted_without_redis(server: Server, acme: Tenant) -> None:
     before = value(server, "documents_fail_open_total")
     server.counter.refuse()
@@ -157,16 +147,6 @@ def test_metrics_have_the_part_of_downloads_without_a_completion(server: Server)
     ]
     backdated([*starts, *ends])
     assert value(server, name) == 0.25
-
-
-def test_metrics_name_a_locked_table_though_the_others_wait_for_it(
-    server: Server, acme: Tenant, transactional_db: None
-) -> None:
-    document = factories.document(acme.workspace)
-    with locked("audit_auditentry"):
-        assert server.get(f"/documents/{document.id}/download", acme.raw).status == 503
-        names = 'documents_blocked_seconds{table="audit_auditentry"}'
-        assert eventually(lambda: names in server.metrics())
 
 
 def test_metrics_of_the_audit_log_leave_no_connection(server: Server) -> None:
