@@ -31,7 +31,8 @@ SECONDS = 2.0  # for a statement, or for the response of another program
 DATABASE = "Check DATABASE_URL, and that PostgreSQL runs."
 TLS = Path("/etc/documents-api/tls")  # of the nginx that deploy/install sets up
 
-Found = Iterator[tuple[type[CheckMessage], str, str]]  # level, text, hint
+Level = type[Error | Warning | Info]
+Found = Iterator[tuple[Level, str, str]]  # with a text and a hint
 
 
 def finds(name: str, *tags: str, hint: str = "", deploy: bool = True) -> Callable[..., Any]:

@@ -7,6 +7,7 @@ starts. The unit of the API has `config.api_settings`.
 
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 import dj_database_url
 
@@ -35,10 +36,11 @@ HTTPS_ONLY = env.boolean(
     help="refuses plain HTTP (the API) or redirects it (pages); cookies and HSTS are for HTTPS",
 )
 # Of links in e-mails and of invitations: a Host header may have any port. On a laptop it has to do.
-BASE_URL = env.matching(
+BASE_URL = env.url(
     "BASE_URL",
-    r"https?://[\w.:\[\]-]+/*",
-    "be https://HOST, without a path",
+    "https",
+    "http",
+    default="",
     help="`https://HOST`, where links in e-mails and of invitations lead; if not set, the first of "
     "`ALLOWED_HOSTS`, or without `HTTPS_ONLY` the host that the page was opened with",
 ).rstrip("/")
@@ -271,13 +273,23 @@ OTP_TOTP_THROTTLE_FACTOR = OTP_STATIC_THROTTLE_FACTOR = 0.25
 OTP_TOTP_ISSUER = "Document API"  # how an app names the account
 
 # --- E-mail (`workspaces.mails`) -------------------------------------------------------------
-_scheme, EMAIL_HOST, EMAIL_PORT, EMAIL_HOST_USER, EMAIL_HOST_PASSWORD = env.mail_server(
-    "EMAIL_URL",
-    help="the mail server: `smtp://USER:PASSWORD@HOST:PORT`, `smtp+tls://…` (STARTTLS) or "
-    "`smtps://…` (TLS); without one no e-mail is sent",
+_mail = urlsplit(
+    env.url(
+        "EMAIL_URL",
+        "smtp",
+        "smtp+tls",
+        "smtps",
+        "mailbox",
+        default="",
+        help="the mail server: `smtp://USER:PASSWORD@HOST:PORT`, `smtp+tls://…` (STARTTLS) or "
+        "`smtps://…` (TLS); without one no e-mail is sent",
+    )
 )
-MAILBOX = _scheme == "mailbox"  # of `make run`: e-mails stay in the table; /admin/mailbox/ has them
-EMAIL_USE_TLS, EMAIL_USE_SSL = _scheme == "smtp+tls", _scheme == "smtps"
+MAILBOX = _mail.scheme == "mailbox"  # of `make run`: e-mails stay in the table
+EMAIL_HOST = _mail.hostname or ""
+EMAIL_PORT = _mail.port or {"smtp+tls": 587, "smtps": 465}.get(_mail.scheme, 25)
+EMAIL_HOST_USER, EMAIL_HOST_PASSWORD = unquote(_mail.username or ""), unquote(_mail.password or "")
+EMAIL_USE_TLS, EMAIL_USE_SSL = _mail.scheme == "smtp+tls", _mail.scheme == "smtps"
 EMAIL_TIMEOUT = 10  # seconds, for each response of the mail server
 DEFAULT_FROM_EMAIL = env.text(
     "DEFAULT_FROM_EMAIL", "webmaster@localhost", help="the sender of e-mails"

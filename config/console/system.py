@@ -34,7 +34,7 @@ def warnings() -> list[SafeString]:
     text = '<a href="{}">System</a>: {} {}'
     found = [each for each in findings(QUICK) if each.level > Info("").level]
     return [
-        (Bad if each.is_serious() else str)(format_html(text, url, each.msg, each.hint))
+        (Bad if each.is_serious() else SafeString)(format_html(text, url, each.msg, each.hint))
         for each in found
     ]
 

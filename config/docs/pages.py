@@ -44,37 +44,15 @@ GUIDE = {
 
 
 class Page(NamedTuple):
-    """A page of the documentation.
-
-    Attributes:
-        path: what follows /api/docs/ in its URL.
-        about: what its template needs besides.
-    """
-
-    path: str
+    path: str  # after /api/docs/
     title: str
     template: str
-    about: dict[str, Any]
-
-
-class Release(NamedTuple):
-    """A part of the changelog.
-
-    Attributes:
-        date: such as 2026-11-21; "" if it is not released yet.
-        changes: Markdown.
-    """
-
-    number: str
-    date: str
-    changes: str
+    about: dict[str, Any]  # for the template
 
 
 CHANGELOG = (settings.BASE_DIR / "templates" / "docs" / "changelog.md").read_text()
-RELEASES = [
-    Release(*found)
-    for found in re.findall(r"^## (\S+)(?: \((.+)\))?$((?:\n(?!## ).*)*)", CHANGELOG, re.MULTILINE)
-]
+RELEASE = r"^## (?P<number>\S+)(?: \((?P<date>.+)\))?$(?P<changes>(?:\n(?!## ).*)*)"
+RELEASES = [found.groupdict() for found in re.finditer(RELEASE, CHANGELOG, re.MULTILINE)]
 ABOUT: dict[str, dict[str, Any]] = {
     "states": {"fields": fields({"$ref": "#/components/schemas/WorkspaceDocument"})},
     "changelog": {"releases": RELEASES},
@@ -90,10 +68,10 @@ SECTIONS["Reference"] = [
     Page(f"reference/{each['id']}", each["summary"], "docs/operation.html", {"operation": each})
     for each in operations()
 ]
-_headers = {"headers": DOCUMENT["components"]["headers"]}
-SECTIONS["Reference"].append(
-    Page("reference/headers", "Methods and headers", "docs/headers.html", _headers)
-)
+_about = {"headers": DOCUMENT["components"]["headers"]}
+SECTIONS["Reference"] += [
+    Page("reference/headers", "Methods and headers", "docs/headers.html", _about)
+]
 PAGES = [page for pages in SECTIONS.values() for page in pages]
 NUMBERS = {page.path: number for number, page in enumerate(PAGES)}
 
