@@ -57,7 +57,11 @@ def finds(name: str, *tags: str, hint: str = "", deploy: bool = True) -> Callabl
                 why = str(exc).strip().partition("\n")[0] or type(exc).__name__
                 found = [(Error, f"{read.__name__.replace('_', ' ').capitalize()}: {why}", hint)]
             return [
-                level(redact(text), hint=hint, id=f"{app}.{level.__name__[0]}{number}")
+                level(
+                    redact(text),
+                    hint=None if level is Info else hint,
+                    id=f"{app}.{level.__name__[0]}{number}",
+                )
                 for level, text, hint in found
             ]
 
@@ -154,9 +158,7 @@ def housekeeping() -> Found:
     sessions = import_module(settings.SESSION_ENGINE).SessionStore.get_model_class().objects
     oldest = sessions.order_by("expire_date").values_list("expire_date", flat=True).first()
     late = time.time() - oldest.timestamp() if oldest else 0.0
-    text = (
-        f"Housekeeping lets sessions that have expired stay for {max(late, 0) / 60:,.0f} minutes."
-    )
+    text = f"Housekeeping has left a session that ended {max(late, 0) / 60:,.0f} minutes ago."
     yield Warning if late > 3600 else Info, text, "Look at: journalctl -u 'documents-api-*'"
 
 
@@ -165,7 +167,7 @@ def housekeeping() -> Found:
 )
 def redis() -> Found:
     cache.check()
-    yield Info, "Redis counts, unless REDIS_URL is memory://.", ""
+    yield Info, f"{'Each process' if settings.COUNT_IN_PROCESS else 'Redis'} counts requests.", ""
 
 
 def _run(*command: str) -> str:

@@ -14,7 +14,7 @@ def object_storage() -> Found:
     from documents import storage  # noqa: PLC0415 - loads boto3
 
     ahead = storage.clock_ahead()
-    text = f"The clock of object storage is {ahead:+.0f} s ahead of this machine's."
+    text = f"The clocks of object storage and of this machine differ by {abs(ahead):.0f} s."
     yield Error if abs(ahead) > 60 else Info, text, "Synchronise both clocks."
     storage.probe()
     yield Info, "Object storage: write, read, read a part, delete work.", ""

@@ -44,7 +44,7 @@ def test_system_page_has_the_findings_of_the_checks_problems_first(desk: Client)
     problem, fact = html.index("Backup made, last: never."), html.index("with PostgreSQL 1")
     assert html.index("(audit.W003)") < html.index("<details") < fact
     assert problem < fact
-    assert "Redis counts" in html
+    assert " counts requests." in html
     assert f'<a href="{PAGE}">System</a>: Backup made' in body(desk.get(INDEX))
 
 

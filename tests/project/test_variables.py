@@ -58,6 +58,18 @@ def test_variable_of_the_links_is_the_first_allowed_host_by_default(
         assert settings_with(**variables)["BASE_URL"] == expected
 
 
+def test_variable_of_the_mail_server(settings_with: Callable[..., dict[str, Any]]) -> None:
+    names = ("EMAIL_HOST", "EMAIL_PORT", "EMAIL_HOST_USER", "EMAIL_HOST_PASSWORD", "EMAIL_USE_TLS")
+    for url, expected in (
+        ("", ("", 25, "", "", False)),
+        ("smtp://mail.example", ("mail.example", 25, "", "", False)),
+        ("smtp+tls://u:p%40ss@mail.example", ("mail.example", 587, "u", "p@ss", True)),
+        ("smtps://u:p@mail.example:4650", ("mail.example", 4650, "u", "p", False)),
+    ):
+        found = settings_with(EMAIL_URL=url)
+        assert tuple(found[name] for name in names) == expected
+
+
 # Variable → what it must be, and values with which the program stops.
 NOT_VALID = {
     "BASE_URL": ("begin with one of https://, http://", ["api.example.com", "ftp://x"]),
