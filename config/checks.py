@@ -29,7 +29,7 @@ from config.runtime.logs import redact
 QUICK = "quick"  # the tag of checks that ask PostgreSQL alone: the start page has their findings
 SECONDS = 2.0  # for a statement, or for the response of another program
 DATABASE = "Check DATABASE_URL, and that PostgreSQL runs."
-TLS = Path("/etc/documents-api/tls")  # of the nginx that deploy/install sets up
+TLS, NGINX = Path("/etc/documents-api/tls"), ("127.0.0.1", 443)  # as deploy/install makes it
 
 Level = type[Error | Warning | Info]
 Found = Iterator[tuple[Level, str, str]]  # with a text and a hint
@@ -191,13 +191,20 @@ def machine() -> Found:
 @finds("config.008", Tags.database, hint="Renew it, or look at: systemctl status nginx")
 def certificate() -> Found:
     """Whether clients of nginx accept it, and when it ends."""
-    if TLS.exists():
-        context, name = ssl.create_default_context(), settings.ALLOWED_HOSTS[0].lstrip(".")
+    if not TLS.exists():
+        return
+    context, name = ssl.create_default_context(), settings.ALLOWED_HOSTS[0].lstrip(".")
+    renew = "Renew it; then: systemctl reload nginx"
+    try:
         with (
-            socket.create_connection(("127.0.0.1", 443), SECONDS) as plain,
+            socket.create_connection(NGINX, SECONDS) as plain,
             context.wrap_socket(plain, server_hostname=name) as encrypted,
         ):
             ends = str((encrypted.getpeercert() or {})["notAfter"])
+    except ssl.SSLCertVerificationError as exc:
+        text = f"Clients do not accept the certificate of {name}: {exc.verify_message}."
+        yield Error if "expired" in exc.verify_message else Warning, text, renew
+    else:
         days = (ssl.cert_time_to_seconds(ends) - time.time()) // 86_400
         text = f"The certificate of {name} ends in {days:.0f} days."
-        yield Warning if days < 14 else Info, text, "Renew it; then: systemctl reload nginx"
+        yield Warning if days < 14 else Info, text, renew
