@@ -3,17 +3,25 @@
 import contextlib
 import os
 import socket
+import ssl
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
 from django.core.management import call_command
 
 from audit.checks import sealing_variables
+from config import checks
 from config.checks import deployment, environment, redis
 from config.runtime.ports import free_port
 from documents.models import StoredFile
@@ -152,3 +160,63 @@ def test_check_deploy_finds_public_objects_in_a_bucket_that_nobody_can_list(
         assert "(documents.E002) Anyone can list" in check(S3_ENDPOINT_URL=proxy.url)
     finally:
         proxy.stop()
+
+
+def tls_server(folder: Path, days: int, name: str) -> socket.socket:
+    """What listens with a certificate that ends in so many days; its file is in the folder."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
+    ends = datetime.now(UTC) + timedelta(days=days, hours=1)
+    made = (
+        x509.CertificateBuilder(subject, subject, key.public_key(), 1)
+        .not_valid_before(ends - timedelta(days=365))
+        .not_valid_after(ends)
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName(name)]), critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    pem, kind = serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8
+    file = folder / "tls.pem"
+    file.write_bytes(
+        key.private_bytes(pem, kind, serialization.NoEncryption()) + made.public_bytes(pem)
+    )
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(file)
+    listening = socket.create_server((HOST, 0))
+
+    def serve() -> None:
+        with contextlib.suppress(OSError):
+            plain, _ = listening.accept()
+            with plain, context.wrap_socket(plain, server_side=True) as encrypted:
+                encrypted.recv(1)
+
+    threading.Thread(target=serve, daemon=True).start()
+    return listening
+
+
+@pytest.mark.parametrize(
+    ("days", "name", "trusted", "finding"),
+    [
+        (90, "api.example.com", True, "config.I008 The certificate of api.example.com ends in 90"),
+        (3, "api.example.com", True, "config.W008 The certificate of api.example.com ends in 3 "),
+        (-1, "api.example.com", True, "config.E008 Clients do not accept the certificate"),
+        (90, "other.example.com", True, "config.W008 Clients do not accept the certificate"),
+        (90, "api.example.com", False, "config.W008 Clients do not accept the certificate"),
+    ],
+)
+def test_check_says_when_the_certificate_ends_and_whether_clients_accept_it(
+    settings: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    days: int,
+    name: str,
+    trusted: bool,
+    finding: str,
+) -> None:
+    settings.ALLOWED_HOSTS = ["api.example.com"]
+    with tls_server(tmp_path, days, name) as listening:
+        monkeypatch.setattr(checks, "TLS", tmp_path)
+        monkeypatch.setattr(checks, "NGINX", listening.getsockname())
+        if trusted:
+            monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "tls.pem"))
+        [found] = checks.certificate(databases=["default"])
+    assert f"{found.id} {found.msg}".startswith(finding)
