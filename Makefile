@@ -91,7 +91,7 @@ DATABASE_TESTS := tests/apikeys/test_admin_usage.py tests/audit/test_admin_plans
 	tests/config/test_definers.py tests/config/test_roles.py tests/documents/test_document_counts.py \
 	tests/documents/test_documents_model.py tests/documents/test_import*.py \
 	tests/documents/test_pagination.py tests/documents/test_queries.py tests/documents/test_search.py \
-	tests/events/test_events*.py tests/events/test_webhooks_queue.py tests/slow/test_migrate.py
+	tests/events/test_events*.py tests/events/test_webhooks_queue.py
 test-debian-postgres: $(STAMP)
 	@tests/on-debian-postgres $(BIN)/python -m pytest -n auto $(DATABASE_TESTS)
 

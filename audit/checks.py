@@ -1,102 +1,73 @@
-"""Checks of a deployment: `manage.py check --deploy`."""
+"""System checks of the audit log and of backups, and whether an entry can be written."""
 
-from typing import Any
+from datetime import timedelta
 
 from django.conf import settings
-from django.core.checks import CheckMessage, Error, Warning, register  # noqa: A004
+from django.core.checks import Error, Info, Tags, Warning  # noqa: A004
 from django.core.exceptions import ImproperlyConfigured
-from django.db import Error as DatabaseError
-from django.db import connection
+from django.db import connection, transaction
+from django.utils import timezone
 
-from audit.models import AuditEntry, Leaf
+from audit.models import NEWEST_FIRST, Action, AuditEntry
+from audit.sealing import guards, keys, laptop, state
+from config.checks import DATABASE, QUICK, Found, finds
 
-# A trigger of its own could change what is inserted.
-_MAY_CHANGE = """
-    SELECT pg_has_role(relowner, 'MEMBER') OR has_table_privilege(oid, 'DELETE, TRUNCATE, TRIGGER')
-        OR has_any_column_privilege(oid, 'UPDATE'),
-        has_table_privilege(to_regclass(%s), 'INSERT')
-    FROM pg_class WHERE oid = to_regclass(%s)
+# On a full disk, a row still finds room in a page. Rows beyond work_mem are written to
+# a file on PostgreSQL's disk. The INSERT of no rows is refused without the privilege, and where
+# PostgreSQL only reads.
+_WRITABLE = """
+    SET LOCAL statement_timeout = '1500ms';
+    SET LOCAL work_mem = '64kB';
+    SELECT count(*) FROM generate_series(1, 50000);
+    INSERT INTO audit_auditentry SELECT * FROM audit_auditentry WHERE false
 """
 
 
-@register(deploy=True)
-def append_only_role(**kwargs: Any) -> list[CheckMessage]:
-    """What the role of DATABASE_URL may do with the audit log.
-
-    audit.E001: change it.
-    audit.W001: unknown.
-    audit.W004: add seals, as only `seal_audit` needs it.
-    """
-    try:
-        with connection.cursor() as cursor:
-            cursor.execute(_MAY_CHANGE, [Leaf._meta.db_table, AuditEntry._meta.db_table])
-            privileges = cursor.fetchone()
-    except DatabaseError:
-        privileges = None
-    if privileges is None:
-        return [
-            Warning(
-                "Whether the role of DATABASE_URL could change the audit log is unknown.",
-                hint="Check again when the database is in reach and `manage.py migrate` has run.",
-                id="audit.W001",
-            )
-        ]
-    may_change, may_seal = privileges
-    if may_change:
-        return [
-            Error(
-                "The role of DATABASE_URL could change or delete entries of the audit log.",
-                hint="Create a role that serves and another one that owns the tables with "
-                "deploy/roles.sql, and run `manage.py migrate` with DATABASE_OWNER_URL.",
-                id="audit.E001",
-            )
-        ]
-    if not may_seal:
-        return []
-    return [
-        Warning(
-            "The role of DATABASE_URL may add seals to the audit log.",
-            hint="Create the role documents_sealer with deploy/roles.sql, set DATABASE_SEALER_URL "
-            "for `seal_audit`, and run `manage.py migrate`.",
-            id="audit.W004",
-        )
-    ]
+def check_writable() -> None:
+    """Raises an exception if no entry can be written, so that nothing can be downloaded."""
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(_WRITABLE)
 
 
-@register(deploy=True)
-def seals(**kwargs: Any) -> list[CheckMessage]:
-    """The variables of the seals.
+@finds("audit.001", Tags.database, QUICK, hint=DATABASE)
+def protection() -> Found:
+    """What the roles may do, and the triggers."""
+    for text in guards.problems():
+        yield Error, text, "See docs/reference.md; config/privileges.sql has what roles may do."
 
-    audit.E002: they are not valid.
-    audit.W002: there is no public key, so the log is not sealed, or nobody can verify it.
-    audit.W003: no witness is out of the reach of those who administer this machine.
-    """
-    from audit.sealing import keys, witnesses  # noqa: PLC0415 - few commands need them
 
-    found: list[CheckMessage] = []
+@finds("audit.002")
+def sealing_variables() -> Found:
+    from audit.sealing import witnesses  # noqa: PLC0415 - loads boto3
+
     if not settings.AUDIT_PUBLIC_KEYS:
-        found.append(
-            Warning(
-                "AUDIT_PUBLIC_KEYS is not set: nobody can verify the audit log.",
-                hint="Make a key with `manage.py make_audit_key NAME`, and run `seal_audit`.",
-                id="audit.W002",
-            )
-        )
+        text = "AUDIT_PUBLIC_KEYS is not set: nobody can verify the audit log."
+        yield Warning, text, "Make a key with `make_audit_key NAME`, and run `seal_audit`."
+    elif "bucket" not in settings.AUDIT_WITNESSES and not laptop.provided():
+        text = "AUDIT_WITNESSES has no `bucket`: who administers this machine can change the log."
+        yield Warning, text, "Add `bucket`, with AUDIT_WITNESS_BUCKET in which objects are locked."
     try:
         if settings.AUDIT_PUBLIC_KEYS:
             keys.public_keys()
         witnesses.witnesses(settings.AUDIT_WITNESSES)
     except ImproperlyConfigured as exc:
-        found.append(
-            Error(str(exc), hint="docs/reference.md says what belongs there.", id="audit.E002")
-        )
-    if "bucket" not in settings.AUDIT_WITNESSES:
-        found.append(
-            Warning(
-                "AUDIT_WITNESSES has no `bucket`: who administers this machine can change the "
-                "audit log and its checkpoints together.",
-                hint="Add `bucket`, with AUDIT_WITNESS_BUCKET in which objects are locked.",
-                id="audit.W003",
-            )
-        )
-    return found
+        yield Error, str(exc), "docs/reference.md says what belongs there."
+
+
+def _newest(action: Action) -> AuditEntry | None:
+    return AuditEntry.objects.filter(action=action).order_by(*NEWEST_FIRST).first()
+
+
+@finds("audit.003", Tags.database, QUICK, hint=DATABASE)
+def backup_and_verification() -> Found:
+    """Whether there is a backup of yesterday, and the log is sealed and verified every week."""
+    wanted = [] if laptop.provided() else [(Action.BACKUP_MADE, 26, "Run: deploy/backup FOLDER")]
+    if settings.AUDIT_PUBLIC_KEYS:
+        wanted.append((Action.LOG_VERIFIED, 8 * 24, "Run: deploy/manage verify_audit"))
+        for text in state.read().warnings():
+            yield Error, text, "See docs/reference.md."
+    for action, hours, hint in wanted:
+        newest = _newest(action)
+        when = f"{newest.created_at:%Y-%m-%d %H:%M} UTC: {newest.detail}" if newest else "never."
+        late = newest is None or timezone.now() - newest.created_at > timedelta(hours=hours)
+        yield Warning if late else Info, f"{action.label}, last: {when}", hint

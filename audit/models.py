@@ -127,17 +127,12 @@ def folded(column: "str | models.Expression") -> Collate:
     return Collate(Upper(column), "C")
 
 
-APPEND_ONLY = "SELECT, INSERT"  # privileges (`config.runtime.postgresql.roles`)
-
-
 class AuditEntry(models.Model):
     """One thing that happened, with copies of the ids and names.
 
     There are no foreign keys: deleting a key, a user or a workspace deletes no entries, and a name
     in an entry stays what it was at that time.
     """
-
-    PRIVILEGES = SEALER_PRIVILEGES = APPEND_ONLY
 
     # A trigger sets the id and this time, whatever an INSERT says.
     created_at = models.DateTimeField(db_default=Now(), editable=False)
@@ -226,9 +221,6 @@ class AuditEntry(models.Model):
 class Leaf(models.Model):
     """The leaf of an entry in the tree."""
 
-    PRIVILEGES = "SELECT"
-    SEALER_PRIVILEGES = APPEND_ONLY
-
     index = models.BigIntegerField(primary_key=True)  # from 0, without a gap
     entry_id = models.BigIntegerField(unique=True)
     hash = models.BinaryField(max_length=32)
@@ -239,9 +231,6 @@ class Leaf(models.Model):
 
 class Subtree(models.Model):
     """The hash of a complete subtree of 256 ** level leaves; level 0 is in `Leaf`."""
-
-    PRIVILEGES = "SELECT"
-    SEALER_PRIVILEGES = APPEND_ONLY
 
     pk = models.CompositePrimaryKey("level", "index")
     level = models.SmallIntegerField()
@@ -259,9 +248,6 @@ class Checkpoint(models.Model):
     all entries up to it are sealed. `next_complete_to` takes its place when all transactions
     before `next_transaction` have ended.
     """
-
-    PRIVILEGES = "SELECT"
-    SEALER_PRIVILEGES = APPEND_ONLY
 
     size = models.BigIntegerField(primary_key=True)  # leaves
     sealed_at = models.DateTimeField()

@@ -91,7 +91,8 @@ class Stack:
         for variable in ("DATABASE_URL", "DATABASE_OWNER_URL"):
             os.environ[variable] = urlsplit(os.environ[variable])._replace(path=name).geturl()
         manage = [sys.executable, "manage.py", "migrate", "--verbosity", "0"]
-        subprocess.run(manage, cwd=ROOT, check=True)  # noqa: S603 - our own
+        as_owner = {**os.environ, "DATABASE_URL": os.environ["DATABASE_OWNER_URL"]}
+        subprocess.run(manage, cwd=ROOT, env=as_owner, check=True)  # noqa: S603 - our own
         with self.connect() as connection:
             bucket = self.folder / "s3" / "buckets" / os.environ["S3_BUCKET"]
             loading.load(connection, bucket, scale)

@@ -14,14 +14,8 @@ class ConfigConfig(AppConfig):
 
     def ready(self) -> None:
         from config import checks  # noqa: F401, PLC0415 - registers them
-        from config.console.system.own import register_own  # noqa: PLC0415
-        from config.runtime import metrics  # noqa: PLC0415 - needs the settings
         from config.runtime.database import close_failed  # noqa: PLC0415
-        from config.runtime.postgresql import sessions  # noqa: PLC0415
 
-        register_own()
-        # First: the others may wait for the tables that it names.
-        metrics.read_database(sessions.read_metrics)
         if not connection.settings_dict["CONN_HEALTH_CHECKS"]:  # in config.api_settings
             request_started.disconnect(reset_queries)
             for signal in (request_started, request_finished):

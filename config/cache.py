@@ -84,3 +84,12 @@ def send(connection: ConnectionInterface, *command: Any) -> Any:
     """The response to a command."""
     connection.send_command(*command)  # type: ignore[no-untyped-call]
     return connection.read_response()
+
+
+def check() -> None:
+    """Raises an exception if Redis is out of reach or does not count.
+
+    It responds to a PING when its memory is full, and while it is a replica.
+    """
+    if not settings.COUNT_IN_PROCESS:
+        send(connect(), "INCR", "readiness")

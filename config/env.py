@@ -6,10 +6,8 @@ database, object storage or a secret.
 """
 
 import os
-import re
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 
@@ -78,40 +76,15 @@ def choice(name: str, *allowed: str, help: str) -> str:
     return value
 
 
-def url(name: str, *schemes: str, help: str) -> str:
-    """A required variable, as a URL with one of these schemes; "not-set" if it is not set."""
-    value = required(name, help=help) or f"{schemes[0]}://not-set"
+def url(name: str, *schemes: str, default: str | None = None, help: str) -> str:
+    """The variable as a URL with one of these schemes; "not-set" if it is required and not set."""
+    value = _read(name, default, help) or (
+        f"{schemes[0]}://not-set" if default is None else default
+    )
     begins = ", ".join(f"{scheme}://" for scheme in schemes)
-    _require(value.partition("://")[0] in schemes, name, f"begin with one of {begins}")
+    valid = value.partition("://")[0] in schemes or value == default
+    _require(valid, name, f"begin with one of {begins}")
     return value
-
-
-def matching(name: str, pattern: str, must: str, *, help: str) -> str:
-    """The variable as text that matches a regular expression; empty if it is not set.
-
-    Args:
-        must: what the value must do, in words.
-    """
-    value = text(name, help=help)
-    _require(not value or bool(re.fullmatch(pattern, value, re.ASCII)), name, must)
-    return value
-
-
-MAIL_PORTS = {"": 0, "smtp": 25, "smtp+tls": 587, "smtps": 465, "mailbox": 0}  # by scheme
-
-
-def mail_server(name: str, *, help: str) -> tuple[str, str, int, str, str]:
-    """The scheme, host, port, user and password in the URL of a mail server; no host without it."""
-    value = text(name, help=help)
-    try:
-        url = urlsplit(value)
-        port = url.port or MAIL_PORTS[url.scheme]
-    except (KeyError, ValueError):
-        url, port = urlsplit(""), 0
-    must = "be smtp://USER:PASSWORD@HOST:PORT, or begin with smtp+tls:// or smtps://"
-    _require(bool(url.hostname) or not value, name, must)
-    user, password = unquote(url.username or ""), unquote(url.password or "")
-    return url.scheme, url.hostname or "", port, user, password
 
 
 def words(name: str, default: str = "", *, help: str) -> list[str]:

@@ -7,6 +7,7 @@ starts. The unit of the API has `config.api_settings`.
 
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 import dj_database_url
 
@@ -24,10 +25,6 @@ DEBUG = env.boolean("DEBUG", default=False, help="pages with tracebacks, for `ru
 ALLOWED_HOSTS = env.words(
     "ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]", help="our host names, separated by commas"
 )
-CSRF_TRUSTED_ORIGINS = env.words(
-    "CSRF_TRUSTED_ORIGINS",
-    help="further origins whose pages may send forms (`https://HOST`), separated by commas",
-)
 # The first must drop headers with underscores, as deploy/nginx.conf does: WSGI reads
 # X_Forwarded_For as X-Forwarded-For, to which each adds one address.
 TRUSTED_PROXIES = env.integer(
@@ -39,10 +36,11 @@ HTTPS_ONLY = env.boolean(
     help="refuses plain HTTP (the API) or redirects it (pages); cookies and HSTS are for HTTPS",
 )
 # Of links in e-mails and of invitations: a Host header may have any port. On a laptop it has to do.
-BASE_URL = env.matching(
+BASE_URL = env.url(
     "BASE_URL",
-    r"https?://[\w.:\[\]-]+/*",
-    "be https://HOST, without a path",
+    "https",
+    "http",
+    default="",
     help="`https://HOST`, where links in e-mails and of invitations lead; if not set, the first of "
     "`ALLOWED_HOSTS`, or without `HTTPS_ONLY` the host that the page was opened with",
 ).rstrip("/")
@@ -50,9 +48,9 @@ if not BASE_URL and HTTPS_ONLY and ALLOWED_HOSTS:
     BASE_URL = f"https://{ALLOWED_HOSTS[0].lstrip('.')}"
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if TRUSTED_PROXIES else None
 SECURE_SSL_REDIRECT = SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS_ONLY
-# Health checks come from inside. The API refuses plain HTTP instead: a client that follows
-# redirects would send its key unencrypted every time and not notice.
-SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$", r"^api/v1(/|$)"]
+# The API refuses plain HTTP instead: a client that follows redirects would send its key unencrypted
+# every time and not notice.
+SECURE_REDIRECT_EXEMPT = [r"^api/v1(/|$)"]
 SECURE_HSTS_SECONDS = 365 * 24 * 60 * 60 if HTTPS_ONLY else 0
 SILENCED_SYSTEM_CHECKS = [
     "security.W005",  # HSTS for subdomains: other services may be there
@@ -62,12 +60,7 @@ CSRF_FAILURE_VIEW = "config.error_pages.form_refused"
 CSRF_COOKIE_HTTPONLY = True  # like the session cookie; both are SameSite=Lax
 SESSION_ENGINE = "workspaces.accounts.sessions"
 SESSION_COOKIE_AGE = 8 * 60 * 60  # seconds after signing in: a working day
-SESSION_IDLE_MINUTES = env.integer(
-    "SESSION_IDLE_MINUTES",
-    60,
-    minimum=5,
-    help="minutes without a request after which the admin signs a user out; always after 8 hours",
-)
+SESSION_IDLE_MINUTES = 60  # without a request, after which the admin signs a user out
 # Bytes of a form; nginx refuses more before it arrives.
 DATA_UPLOAD_MAX_MEMORY_SIZE = 64 * 1024
 FILE_UPLOAD_HANDLERS: list[str] = []  # no form uploads a file, so none is ever written to the disk
@@ -152,10 +145,6 @@ DATABASES["default"].setdefault("OPTIONS", {}).update(
     tcp_user_timeout=5000,  # milliseconds until a dead connection is closed; Linux only
     keepalives_idle=30,  # seconds
     prepare_threshold=0,  # lets `config.runtime.database.fetch` prepare its statements
-)
-DATABASE_OWNER_URL = env.text(
-    "DATABASE_OWNER_URL",
-    help="the same database as the owner of its tables, for `migrate` only; no server needs it",
 )
 DATABASE_SEALER_URL = env.text(
     "DATABASE_SEALER_URL",
@@ -249,12 +238,6 @@ WEBHOOK_TARGETS = env.choice(
 SUPPORT_EMAIL = env.text(
     "SUPPORT_EMAIL", help="the e-mail address that pages name where users need help"
 )
-SECURITY_CONTACT = env.matching(
-    "SECURITY_CONTACT",
-    r"(mailto:|https://)[!-~]+",
-    "be mailto:ADDRESS or https://…",
-    help="`mailto:ADDRESS` or `https://…` for vulnerabilities, in `/.well-known/security.txt`",
-)
 # The rest of an API view's behaviour is in `config.api.viewsets`. These are settings, since
 # `config` does not import the apps.
 REST_FRAMEWORK = {
@@ -290,13 +273,23 @@ OTP_TOTP_THROTTLE_FACTOR = OTP_STATIC_THROTTLE_FACTOR = 0.25
 OTP_TOTP_ISSUER = "Document API"  # how an app names the account
 
 # --- E-mail (`workspaces.mails`) -------------------------------------------------------------
-_scheme, EMAIL_HOST, EMAIL_PORT, EMAIL_HOST_USER, EMAIL_HOST_PASSWORD = env.mail_server(
-    "EMAIL_URL",
-    help="the mail server: `smtp://USER:PASSWORD@HOST:PORT`, `smtp+tls://…` (STARTTLS) or "
-    "`smtps://…` (TLS); without one no e-mail is sent",
+_mail = urlsplit(
+    env.url(
+        "EMAIL_URL",
+        "smtp",
+        "smtp+tls",
+        "smtps",
+        "mailbox",
+        default="",
+        help="the mail server: `smtp://USER:PASSWORD@HOST:PORT`, `smtp+tls://…` (STARTTLS) or "
+        "`smtps://…` (TLS); without one no e-mail is sent",
+    )
 )
-MAILBOX = _scheme == "mailbox"  # of `make run`: e-mails stay in the table; /admin/mailbox/ has them
-EMAIL_USE_TLS, EMAIL_USE_SSL = _scheme == "smtp+tls", _scheme == "smtps"
+MAILBOX = _mail.scheme == "mailbox"  # of `make run`: e-mails stay in the table
+EMAIL_HOST = _mail.hostname or ""
+EMAIL_PORT = _mail.port or {"smtp+tls": 587, "smtps": 465}.get(_mail.scheme, 25)
+EMAIL_HOST_USER, EMAIL_HOST_PASSWORD = unquote(_mail.username or ""), unquote(_mail.password or "")
+EMAIL_USE_TLS, EMAIL_USE_SSL = _mail.scheme == "smtp+tls", _mail.scheme == "smtps"
 EMAIL_TIMEOUT = 10  # seconds, for each response of the mail server
 DEFAULT_FROM_EMAIL = env.text(
     "DEFAULT_FROM_EMAIL", "webmaster@localhost", help="the sender of e-mails"
@@ -305,10 +298,11 @@ PASSWORD_RESET_TIMEOUT = 60 * 60  # seconds in which a link of an e-mail sets a 
 
 # --- Log and metrics -------------------------------------------------------------------------
 LOG_FORMAT = env.choice("LOG_FORMAT", "text", "json", help="`json` for one object a line")
-METRICS_HOST = env.text(
-    "METRICS_HOST", "127.0.0.1", help="the address of the metrics of `deliver_webhooks`"
-)
-LOGGING = logs.configuration(
-    LOG_FORMAT,
-    env.text("LOG_LEVEL", "INFO", help="DEBUG, INFO, WARNING or ERROR; INFO logs every request"),
-)
+LOGGING = logs.configuration(LOG_FORMAT)
+# What `/readyz` checks, one after the other (`config.runtime.health`).
+READINESS = {
+    "database": "audit.checks.check_writable",
+    "migrations": "config.runtime.health.check_migrations",
+    "counter": "config.cache.check",
+    "object_storage": "documents.storage.check_bucket",
+}

@@ -10,7 +10,6 @@ from config import api_urls
 from config.api_urls import handler400, handler403, handler404, handler500  # noqa: F401
 from config.console import system
 from config.docs import pages as docs
-from config.security_txt import page as security_txt
 from workspaces.accounts.invitation_views import invitation
 
 
@@ -25,7 +24,6 @@ urlpatterns = [
     path("api/docs/", RedirectView.as_view(pattern_name="docs")),
     path("api/docs/<path:path>", docs.page, name="docs"),
     path("favicon.ico", favicon),
-    path(".well-known/security.txt", security_txt),
     path("", RedirectView.as_view(pattern_name="docs")),
     path("admin/invitation/", invitation, name="invitation"),
     path("admin/system/", admin.site.admin_view(system.page), name="system"),

@@ -1,38 +1,30 @@
-"""The system check of object storage, for `manage.py check --deploy`: it sends requests."""
+"""System checks of object storage: they send requests to it."""
 
-from typing import Any
+from django.core.checks import Error, Info, Tags
 
-from django.core.checks import CheckMessage, Error, Warning, register
-from django.db import Error as DatabaseError
-
+from config.checks import Found, finds
 from documents.models import StoredFile
 
+BUCKET = "Check S3_ENDPOINT_URL, S3_BUCKET, S3_REGION and the keys."
 
-@register(deploy=True)
-def private_bucket(**kwargs: Any) -> list[CheckMessage]:
-    """documents.E001: anyone can read the PDFs. documents.W001: this could not be checked."""
-    from documents import storage  # noqa: PLC0415 - loaded with the views
 
-    try:
-        key = StoredFile.objects.values_list("object_key", flat=True).first()
-    except DatabaseError:  # before the first `migrate`: there is nothing to read either
-        key = None
-    try:
-        public = storage.is_public(key)
-    except storage.StorageError as exc:
-        return [
-            Warning(
-                f"Object storage is out of reach: {exc}",
-                hint="Check S3_ENDPOINT_URL and run this command again.",
-                id="documents.W001",
-            )
-        ]
-    if not public:
-        return []
-    return [
-        Error(
-            "Anyone can list the bucket or read PDFs in it, without a key.",
-            hint="Remove public access from the bucket and from its objects.",
-            id="documents.E001",
-        )
-    ]
+@finds("documents.001", Tags.database, hint=BUCKET)
+def object_storage() -> Found:
+    """Whether objects can be written, read and deleted; and its clock, which signatures need."""
+    from documents import storage  # noqa: PLC0415 - loads boto3
+
+    ahead = storage.clock_ahead()
+    text = f"The clocks of object storage and of this machine differ by {abs(ahead):.0f} s."
+    yield Error if abs(ahead) > 60 else Info, text, "Synchronise both clocks."
+    storage.probe()
+    yield Info, "Object storage: write, read, read a part, delete work.", ""
+
+
+@finds("documents.002", Tags.database, hint=BUCKET)
+def private_bucket() -> Found:
+    """Whether anyone can read the PDFs."""
+    from documents import storage  # noqa: PLC0415 - loads boto3
+
+    if storage.is_public(StoredFile.objects.values_list("object_key", flat=True).first()):
+        text = "Anyone can list the bucket or read PDFs in it, without a key."
+        yield Error, text, "Remove public access from the bucket and from its objects."

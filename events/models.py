@@ -35,8 +35,6 @@ class Event(models.Model):
             happened.
     """
 
-    PRIVILEGES = "SELECT, DELETE"  # the triggers insert, as the owner
-
     transaction = models.BigIntegerField()
     uuid = models.UUIDField()  # the public id; without an index, since nothing looks for it
     workspace_id = models.UUIDField()
@@ -62,8 +60,6 @@ class Generation(models.Model):
 
     Cursors of an earlier generation are refused, since their positions mean nothing any more.
     """
-
-    PRIVILEGES = "SELECT"  # `restart_events` inserts, as the owner
 
     created_at = models.DateTimeField(db_default=Now())
 

@@ -114,7 +114,6 @@ def pytest_configure(config: pytest.Config) -> None:
         "ALLOWED_HOSTS",
         "BASE_URL",
         "LOG_FORMAT",
-        "LOG_LEVEL",
         "TRUSTED_PROXIES",
         "UPGRADE_URL",
     ):

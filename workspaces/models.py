@@ -47,8 +47,6 @@ class WorkspaceQuerySet(models.QuerySet["Workspace"]):
 class Workspace(models.Model):
     """A tenant: it owns documents and keys, and has no access to those of another one."""
 
-    PRIVILEGES = "SELECT, INSERT, UPDATE"
-
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     name = models.CharField(max_length=200)
     # No database constraint: a workspace may have a plan that is no longer offered.
@@ -183,8 +181,6 @@ class Invitation(models.Model):
 
     The link to it has a random token, of which only the hash is stored.
     """
-
-    PRIVILEGES = "SELECT, INSERT, UPDATE"
 
     workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="invitations")
     email = models.EmailField(max_length=LOGIN_LENGTH)  # in lower case

@@ -7,9 +7,10 @@ seals show that; this shows what was left off, or was never there.
 from collections.abc import Iterator
 
 from django.apps import apps
+from django.conf import settings
+from django.db import DEFAULT_DB_ALIAS
 
 from config.runtime.database import fetch
-from config.runtime.postgresql import roles
 
 # SHA-256 of each function's source in `audit/triggers.sql`.
 FUNCTIONS = {
@@ -47,43 +48,57 @@ _DEFINERS = """
             OR proconfig IS DISTINCT FROM '{"search_path=pg_catalog, pg_temp"}'::text[]))
     ORDER BY 1
 """
-_SERVES = """
+_ROLES = """
     SELECT pg_has_role(rolname, relowner, 'MEMBER'), rolcreaterole,
         has_schema_privilege(rolname, 'public', 'CREATE')
-    FROM pg_roles, pg_class WHERE rolname = %s AND pg_class.oid = 'audit_auditentry'::regclass
+    FROM pg_roles, pg_class
+    WHERE rolname = %s AND pg_class.oid = 'audit_auditentry'::regclass
+"""
+# A trigger of its own could change what is inserted.
+_BEYOND = """
+    SELECT grantee, relname, string_agg(DISTINCT privilege, ', ') FROM pg_class
+    CROSS JOIN unnest(ARRAY[%s, 'documents_sealer']) AS grantee
+    CROSS JOIN unnest(ARRAY['INSERT', 'UPDATE', 'DELETE', 'TRUNCATE', 'TRIGGER']) AS privilege
+    WHERE oid = ANY (%s::regclass[]) AND to_regrole(grantee) IS NOT NULL
+        AND CASE WHEN privilege IN ('INSERT', 'UPDATE')
+            THEN has_any_column_privilege(grantee, oid, privilege)
+            ELSE has_table_privilege(grantee, oid, privilege) END
+        AND NOT (privilege = 'INSERT'
+            AND (relname = 'audit_auditentry' OR grantee = 'documents_sealer'))
+    GROUP BY grantee, relname ORDER BY grantee, relname
 """
 
 
 def problems() -> list[str]:
     """What is not as `migrate` leaves it, a sentence each.
 
-    Privileges are left out where one role owns the tables and serves: `check --deploy` says that.
-
     Raises:
         django.db.Error: the database is out of reach.
     """
-    role = roles.serving_role()
-    [(owns, creates_roles, creates)] = fetch(_SERVES, [role])
+    role: str = settings.DATABASES[DEFAULT_DB_ALIAS]["USER"]
+    [(owns, creates_roles, creates)] = fetch(_ROLES, [role])
     found = [*_of_triggers()]
     if owns:
-        return found
+        return [*found, "The role of DATABASE_URL owns the tables of the audit log."]
     if creates_roles or creates:
-        found.append(f"The role {role} may create roles, or tables and functions.")
+        found.append("The role of DATABASE_URL may create roles, or tables and functions.")
     found += [
         f"The function {name} runs as its owner, and is not as safe as `migrate` makes it."
         for [name] in fetch(_DEFINERS, [role, role])
     ]
-    for name, declared in roles.declared().items():
-        for table, privileges in sorted(roles.granted(name).items()):
-            if beyond := ", ".join(sorted(privileges - declared[table])):
-                found.append(
-                    f"The role {name} may do more with {table} than `migrate` grants: {beyond}."
-                )
+    found += [
+        f"The role {role} may do more with {table} than `migrate` grants: {beyond}."
+        for role, table, beyond in fetch(_BEYOND, [role, f"{{{','.join(_tables())}}}"])
+    ]
     return found
 
 
+def _tables() -> list[str]:
+    return [model._meta.db_table for model in apps.get_app_config("audit").get_models()]
+
+
 def _of_triggers() -> Iterator[str]:
-    tables = [model._meta.db_table for model in apps.get_app_config("audit").get_models()]
+    tables = _tables()
     wanted = {_REFUSES.format(table=table): "A" for table in tables} | {_STAMPS: "O"}
     names = f"{{{','.join(tables)}}}"
     triggers: dict[str, str] = dict(fetch(_TRIGGERS, [names]))

@@ -118,28 +118,6 @@ class Bucket(Witness):
         return self._client().get_object(Bucket=self._bucket, Key=key)["Body"].read().decode()
 
 
-def object_lock(client: "S3Client", bucket: str) -> str:
-    """For how long a bucket locks its objects by default, such as "COMPLIANCE, 3650 days".
-
-    Returns:
-        "" if it does not.
-
-    Raises:
-        BotoCoreError, ClientError: object storage is out of reach, or refuses to say it.
-    """
-    try:
-        found = client.get_object_lock_configuration(Bucket=bucket)
-    except ClientError as exc:
-        if exc.response["Error"]["Code"] == "ObjectLockConfigurationNotFoundError":
-            return ""
-        raise
-    rule = found.get("ObjectLockConfiguration", {}).get("Rule", {}).get("DefaultRetention", {})
-    if "Mode" not in rule:
-        return ""
-    length = f"{rule['Days']} days" if "Days" in rule else f"{rule.get('Years')} years"
-    return f"{rule['Mode']}, {length}"
-
-
 def witnesses(configured: Sequence[str]) -> list[Witness]:
     """The witnesses that AUDIT_WITNESSES names.
 

@@ -62,7 +62,7 @@ class Site(admin.AdminSite):
         if request.user.is_active and request.user.is_superuser:
             url = reverse("system")
             entry = {"name": "System", "icon": "system", "url": url, "position": 90}
-            entry |= {"current": request.path == url, "problems": system.count}
+            entry |= {"current": request.path == url}
             sections.append(entry)
         return {**context, "sections": sorted(sections, key=lambda each: each["position"])}
 

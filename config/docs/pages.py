@@ -1,20 +1,17 @@
-"""The pages, and the feed of the changelog."""
+"""The pages of the documentation."""
 
 import re
-from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.urls import reverse
-from django.utils.feedgenerator import Atom1Feed
 
 from config.api.errors import MethodNotAllowed
 from config.api.openapi import DOCUMENT
 from config.api.parameters import LIMIT_MAX, REQUESTS_PER_MINUTE
 from config.api.responses import error_response
-from config.docs.reference import fields, operations, prose
+from config.docs.reference import fields, operations
 
 # Scripts and styles are this server's own, and requests go to this server only: a key that is
 # entered in a page cannot be sent elsewhere.
@@ -44,41 +41,18 @@ GUIDE = {
         "changelog": "Changelog",
     },
 }
-FEED = "changelog.atom"
 
 
 class Page(NamedTuple):
-    """A page of the documentation.
-
-    Attributes:
-        path: what follows /api/docs/ in its URL.
-        about: what its template needs besides.
-    """
-
-    path: str
+    path: str  # after /api/docs/
     title: str
     template: str
-    about: dict[str, Any]
-
-
-class Release(NamedTuple):
-    """A part of the changelog.
-
-    Attributes:
-        date: such as 2026-11-21; "" if it is not released yet.
-        changes: Markdown.
-    """
-
-    number: str
-    date: str
-    changes: str
+    about: dict[str, Any]  # for the template
 
 
 CHANGELOG = (settings.BASE_DIR / "templates" / "docs" / "changelog.md").read_text()
-RELEASES = [
-    Release(*found)
-    for found in re.findall(r"^## (\S+)(?: \((.+)\))?$((?:\n(?!## ).*)*)", CHANGELOG, re.MULTILINE)
-]
+RELEASE = r"^## (?P<number>\S+)(?: \((?P<date>.+)\))?$(?P<changes>(?:\n(?!## ).*)*)"
+RELEASES = [found.groupdict() for found in re.finditer(RELEASE, CHANGELOG, re.MULTILINE)]
 ABOUT: dict[str, dict[str, Any]] = {
     "states": {"fields": fields({"$ref": "#/components/schemas/WorkspaceDocument"})},
     "changelog": {"releases": RELEASES},
@@ -94,10 +68,10 @@ SECTIONS["Reference"] = [
     Page(f"reference/{each['id']}", each["summary"], "docs/operation.html", {"operation": each})
     for each in operations()
 ]
-_headers = {"headers": DOCUMENT["components"]["headers"]}
-SECTIONS["Reference"].append(
-    Page("reference/headers", "Methods and headers", "docs/headers.html", _headers)
-)
+_about = {"headers": DOCUMENT["components"]["headers"]}
+SECTIONS["Reference"] += [
+    Page("reference/headers", "Methods and headers", "docs/headers.html", _about)
+]
 PAGES = [page for pages in SECTIONS.values() for page in pages]
 NUMBERS = {page.path: number for number, page in enumerate(PAGES)}
 
@@ -106,8 +80,6 @@ def page(request: HttpRequest, path: str = "") -> HttpResponse:
     """A page of the documentation. Its commands have the address that it was requested with."""
     if request.method not in ("GET", "HEAD"):
         return error_response(MethodNotAllowed())
-    if path == FEED:
-        return feed(request)
     if path not in NUMBERS:
         raise Http404
     current = PAGES[NUMBERS[path]]
@@ -125,20 +97,3 @@ def page(request: HttpRequest, path: str = "") -> HttpResponse:
     response["Cache-Control"] = "no-cache"
     response["Content-Security-Policy"] = CONTENT_SECURITY_POLICY
     return response
-
-
-def feed(request: HttpRequest) -> HttpResponse:
-    """The releases of the changelog, for programs that look for news."""
-    page_url = request.build_absolute_uri(reverse("docs", args=["changelog"]))
-    atom = Atom1Feed(
-        title="Workspace Document Read API: changelog", link=page_url, description=None
-    )
-    for release in RELEASES:
-        if release.date:
-            atom.add_item(
-                title=release.number,
-                link=f"{page_url}#{release.number}",
-                description=prose(release.changes),
-                updateddate=datetime.fromisoformat(release.date).replace(tzinfo=UTC),
-            )
-    return HttpResponse(atom.writeString("utf-8"), content_type=atom.content_type)

@@ -33,7 +33,6 @@ _seconds = Histogram(
     ["route"],
     buckets=(0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30),
 )
-UNAVAILABLE = Counter("documents_unavailable", "Responses with 503, by their cause", ["cause"])
 FAIL_OPEN = Counter(
     "documents_fail_open", "How often Redis did not count, so that the process did for a second"
 )

@@ -45,8 +45,6 @@ def record(request: HttpRequest, response: HttpResponse, notes: Notes, seconds: 
     method, status = request.method or "", response.status_code
     route = route_of(request)
     metrics.observe_request(method, route, status, seconds)
-    if status == 503:
-        metrics.UNAVAILABLE.labels(notes.get("cause") or "other").inc()
     log_request(request, method, route, status, seconds, body_length(method, response), notes)
 
 

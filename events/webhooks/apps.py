@@ -2,8 +2,6 @@
 
 from django.apps import AppConfig
 
-from config.console import system
-
 
 class WebhooksConfig(AppConfig):
     name = "events.webhooks"
@@ -11,7 +9,6 @@ class WebhooksConfig(AppConfig):
 
     def ready(self) -> None:
         from config.runtime import metrics  # noqa: PLC0415 - needs the settings
-        from events.webhooks import monitoring  # noqa: PLC0415 - needs the models
+        from events.webhooks import checks, monitoring  # noqa: F401, PLC0415 - registers them
 
         metrics.read_database(monitoring.read_metrics)
-        system.register("Webhooks", monitoring.read_facts)

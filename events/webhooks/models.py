@@ -43,8 +43,6 @@ class Endpoint(models.Model):
             delivery was being tried.
     """
 
-    PRIVILEGES = "SELECT, INSERT, UPDATE"
-
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="endpoints")
     url = models.CharField(max_length=500)
@@ -195,8 +193,6 @@ class Attempt(models.Model):
     Attributes:
         retry_after: seconds that the response asks for, 0 if it does not; they are not stored.
     """
-
-    PRIVILEGES = "SELECT, INSERT, DELETE"
 
     # The constraint's index begins with the delivery.
     delivery = models.ForeignKey(

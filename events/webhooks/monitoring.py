@@ -1,4 +1,4 @@
-"""What operators see of webhooks and of the feed of events: on the page "System", and as metrics.
+"""What operators see of webhooks and of the feed of events: in system checks, and as metrics.
 
 It is read in a few index lookups for each endpoint, however many deliveries wait.
 """
@@ -17,7 +17,6 @@ from django.utils import timezone
 from prometheus_client import Metric
 from prometheus_client.core import GaugeMetricFamily
 
-from config.console.system import Fact
 from events.webhooks.models import Delivery, DeliveryState, Endpoint, Process
 from events.webhooks.queue import READY
 from workspaces.mails.kinds import notify
@@ -73,34 +72,6 @@ def read_status(connection: BaseDatabaseWrapper = default_connection) -> dict[st
         cursor.execute(_STATUS)
         [row] = cursor.fetchall()
     return {name: value or 0 for name, value in zip(_METRICS, row, strict=True)}
-
-
-def read_facts() -> list[Fact]:
-    """Whether deliveries go on, and the feed shows what happens (`config.console.system`)."""
-    pending, overdue, processes, endpoints, switched_off, held, _ = read_status().values()
-    absent = processes == 0 and endpoints > 0
-    return [
-        Fact(
-            "Processes that deliver",
-            f"{processes:,}" if processes else "none",
-            "bad" if absent else "ok" if processes else "",
-            "Run: systemctl enable --now documents-api-webhooks@18101",
-        ),
-        Fact("Deliveries that wait", f"{pending:,}"),
-        Fact(
-            "The oldest one that should have been attempted",
-            f"{overdue:,.0f} s" if overdue else "none",
-            "bad" if overdue > LATE_SECONDS else "ok",
-            "Look at: journalctl -u 'documents-api-webhooks@*'; see Webhooks in docs/reference.md",
-        ),
-        Fact("Endpoints that the service has switched off", f"{switched_off:,}"),
-        Fact(
-            "The oldest event that the feed does not show yet",
-            f"{held:,.0f} s: a transaction has run for longer" if held else "none",
-            "bad" if held > HELD_SECONDS else "ok",
-            "The part Locks and transactions names the session",
-        ),
-    ]
 
 
 def read_metrics(connection: BaseDatabaseWrapper) -> Iterator[Metric]:

@@ -18,9 +18,9 @@ from apikeys.keys import state_of
 from apikeys.models import ApiKey
 from audit.models import Action, AuditEntry
 from config.console.formatting import exact
-from config.runtime.postgresql import roles
 from tests.support import factories
 from tests.support.client import get
+from tests.support.database import privileges
 from tests.support.factories import Tenant, at, uid
 from tests.support.staff import body
 from workspaces.models import Membership, Session, Workspace
@@ -333,7 +333,7 @@ def test_key_raw_text_is_in_one_response(ada: Client, caplog: pytest.LogCaptureF
     assert raw not in str([session.get_decoded() for session in Session.objects.all()])
     assert not LogEntry.objects.exists()
     with connection.cursor() as cursor:
-        for table in roles.declared()["documents"]:
+        for table in privileges("documents"):
             rows = sql.SQL("SELECT t::text FROM {} t").format(sql.Identifier(table))
             cursor.execute(rows)
             assert raw not in str(cursor.fetchall()), table

@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from audit.models import AuditEntry
 from config.runtime.postgresql import roles
-from tests.support.database import execute
+from tests.support.database import execute, grant_privileges
 from tests.support.factories import Tenant, at
 
 REFUSED = "is refused: rows are only added"
@@ -45,8 +45,7 @@ def with_every_privilege(acme: Tenant, transactional_db: None) -> Iterator[None]
     with roles.as_owner():
         execute(*(f"GRANT ALL ON {table} TO documents" for table in COLUMNS))
     yield
-    with roles.as_owner():
-        roles.grant_privileges()
+    grant_privileges()
 
 
 def refused() -> None:

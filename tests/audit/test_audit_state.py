@@ -22,8 +22,7 @@ from django.utils import timezone
 from audit.models import AuditEntry, Checkpoint
 from audit.sealing import state
 from audit.sealing.note import Horizon, Statement
-from audit.sealing.witnesses import Bucket, object_lock
-from config.console import system
+from audit.sealing.witnesses import Bucket
 from config.console.formatting import time_tag
 from tests.documents.test_queries import nodes
 from tests.support import seals
@@ -54,7 +53,7 @@ def banners(client: Client, url: str = HISTORY) -> list[str]:
     found = re.findall(
         r'<(p|li) class="banner banner-bad">(.*?)</\1>', page(client, url), re.DOTALL
     )
-    return [text for _, text in found if "System" not in text and "#audit-log" not in text]
+    return [text for _, text in found if "System" not in text]
 
 
 def of_entry(client: Client, entry: AuditEntry) -> str:
@@ -189,20 +188,6 @@ def test_witness_bucket_that_cannot_be_written_is_named_and_the_log_is_sealed(
     assert said in capsys.readouterr().err
     assert in_bucket(bucket) == {}
     assert Checkpoint.objects.get().size == 1
-
-
-def test_object_lock_of_the_witness_bucket_is_known(bucket: Any) -> None:
-    client, method = Bucket()._client(), "get_object_lock_configuration"
-    retention = {"Mode": "COMPLIANCE", "Days": 3650}
-    found = {"ObjectLockEnabled": "Enabled", "Rule": {"DefaultRetention": retention}}
-    with Stubber(client) as stubber:
-        stubber.add_response(method, {"ObjectLockConfiguration": found}, None)
-        stubber.add_client_error(method, "ObjectLockConfigurationNotFoundError")
-        assert object_lock(client, "any") == "COMPLIANCE, 3650 days"
-        assert object_lock(client, "any") == ""
-    [part] = [each for each in system.parts() if each.title == "Witness of the audit log"]
-    [fact] = part.facts()
-    assert (fact.value[:14], fact.state) == ("no object lock", "warn")
 
 
 def test_witness_bucket_that_knows_more_stops_sealing(bucket: Any) -> None:

@@ -25,7 +25,6 @@ from apikeys.usage.models import KeyAddress, KeyUsage, RefusedRequest
 from audit.models import Action, AuditEntry, Checkpoint, Leaf, Subtree
 from audit.record import record
 from audit.snapshots import FileSnapshot
-from config.runtime.postgresql import roles
 from config.runtime.request_context import current_request
 from documents.models import Document, Recipient, StoredFile, TitleWord
 from events.models import Event, Generation
@@ -33,6 +32,7 @@ from events.webhooks import services
 from events.webhooks.models import Attempt, Delivery, Endpoint, Process
 from tests.support import factories, staff, webhooks
 from tests.support.browser import Browser
+from tests.support.database import privileges
 from tests.support.factories import Tenant
 from tests.support.usage import refused
 from workspaces.accounts import invitations
@@ -233,7 +233,7 @@ def database() -> dict[str, str]:
     """A fingerprint of each table, without sessions and what the audit log says about readers."""
     found = {}
     with connection.cursor() as cursor:
-        for table in roles.declared()["documents"]:
+        for table in privileges("documents"):
             rows = sql.SQL("SELECT md5(string_agg(t::text, '|' ORDER BY t::text)) FROM {} t")
             cursor.execute(rows.format(sql.Identifier(table)))
             found[table] = str(cursor.fetchone())

@@ -241,7 +241,7 @@ def fronts(
         for kind in (Server, Nginx):
             folder = tmp_path / kind.__name__
             folder.mkdir()
-            made.append(kind(folder, LOG_FORMAT=request.param, LOG_LEVEL="DEBUG"))
+            made.append(kind(folder, LOG_FORMAT=request.param))
             stack.callback(made[-1].stop)
         for each in made:
             each.wait()

@@ -12,7 +12,6 @@ from django.core.management import call_command
 from prometheus_client.parser import text_string_to_metric_families
 
 from tests.support import factories, seals
-from tests.support.database import locked
 from tests.support.factories import Tenant
 from tests.support.nginx import Nginx
 from tests.support.server import ROOT, Server, eventually, other_connections
@@ -65,16 +64,6 @@ def test_metrics_count_downloads(server: Server, acme: Tenant) -> None:
     assert value(server, "documents_downloads_started_total", file_type="original") == started + 1
 
 
-def test_metrics_count_503_by_cause(server: Server, acme: Tenant) -> None:
-    document = factories.document(acme.workspace)
-    for cause, proxy in {"database": server.database, "object_storage": server.store}.items():
-        before = value(server, "documents_unavailable_total", cause=cause)
-        proxy.refuse()
-        assert server.get(f"/documents/{document.id}/download", acme.raw).status == 503
-        server.restore()
-        assert value(server, "documents_unavailable_total", cause=cause) > before
-
-
 def test_metrics_count_what_is_not_counted_without_redis(server: Server, acme: Tenant) -> None:
     before = value(server, "documents_fail_open_total")
     server.counter.refuse()
@@ -112,16 +101,6 @@ def test_metrics_have_the_last_backup(server: Server) -> None:
     call_command("record_backup")
     backup = value(server, "documents_backup_timestamp_seconds")
     assert backup == pytest.approx(time.time(), abs=60)
-
-
-def test_metrics_name_a_locked_table_though_the_others_wait_for_it(
-    server: Server, acme: Tenant, transactional_db: None
-) -> None:
-    document = factories.document(acme.workspace)
-    with locked("audit_auditentry"):
-        assert server.get(f"/documents/{document.id}/download", acme.raw).status == 503
-        names = 'documents_blocked_seconds{table="audit_auditentry"}'
-        assert eventually(lambda: names in server.metrics())
 
 
 def test_metrics_of_the_audit_log_leave_no_connection(server: Server) -> None:

@@ -10,18 +10,13 @@ from urllib.parse import urlsplit
 import psycopg
 import pytest
 from django.apps import apps
-from django.conf import settings
-from django.core.management import CommandError, call_command
 from django.db import DatabaseError, connection
 
-from audit.checks import append_only_role
+from audit.checks import protection
 from audit.models import AuditEntry
-from config.runtime.postgresql import roles
-from tests.support import seals
-from tests.support.database import execute, new_database
+from tests.support.database import PRIVILEGES, execute, new_database, privileges, url_of
 from tests.support.factories import Tenant
 from tests.support.server import ROOT
-from workspaces.models import Workspace
 
 pytestmark = pytest.mark.service
 
@@ -65,11 +60,10 @@ def test_serving_role_cannot_change_the_audit_log(acme: Tenant) -> None:
 
 
 def test_serving_role_cannot_give_itself_privileges(db: None) -> None:
-    before = privileges()
+    before = privileges("documents")
     execute("GRANT ALL ON audit_auditentry TO documents")  # PostgreSQL only warns
     execute("GRANT ALL ON audit_auditentry TO PUBLIC")
-    assert privileges() == before
-    assert append_only_role() == []
+    assert privileges("documents") == before
 
 
 @pytest.mark.parametrize(
@@ -91,72 +85,47 @@ def test_serving_role_cannot_change_the_database(transactional_db: None, stateme
         cursor.execute(statement)
 
 
-def privileges() -> dict[str, set[str]]:
-    """What the serving role may do, by table."""
-    found: dict[str, set[str]] = {}
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT table_name::text, privilege_type::text FROM information_schema.table_privileges"
-            " WHERE grantee = %s",
-            [settings.DATABASES["default"]["USER"]],
-        )
-        for table, privilege in cursor.fetchall():
-            found.setdefault(table, set()).add(privilege)
-    return found
+# What the role that serves may not do with each table; without a line, it may change all rows.
+LESS = {
+    "audit_auditentry": {"SELECT", "INSERT"},
+    "audit_checkpoint": {"SELECT"},
+    "audit_leaf": {"SELECT"},
+    "audit_subtree": {"SELECT"},
+    "auth_group": {"SELECT"},
+    "auth_group_permissions": {"SELECT"},
+    "auth_permission": {"SELECT"},
+    "auth_user": {"SELECT", "INSERT", "UPDATE"},
+    "auth_user_groups": {"SELECT", "INSERT", "DELETE"},
+    "auth_user_user_permissions": {"SELECT"},
+    "django_admin_log": {"SELECT"},
+    "django_content_type": {"SELECT"},
+    "django_migrations": {"SELECT"},
+    # Triggers and `restart_events` write these, as the owner.
+    "events_event": {"SELECT", "DELETE"},
+    "events_generation": {"SELECT"},
+    "otp_static_statictoken": {"SELECT", "INSERT", "DELETE"},
+    "webhooks_attempt": {"SELECT", "INSERT", "DELETE"},
+    "webhooks_endpoint": {"SELECT", "INSERT", "UPDATE"},
+    "workspaces_invitation": {"SELECT", "INSERT", "UPDATE"},
+    "workspaces_workspace": {"SELECT", "INSERT", "UPDATE"},
+}
 
 
-def test_each_role_has_the_privileges_that_are_declared_and_no_others(db: None) -> None:
-    declared = roles.declared()
-    assert set(declared) == {"documents", "documents_sealer"}
-    for role, by_table in declared.items():
-        assert roles.granted(role) == by_table
-    assert privileges() == declared["documents"]
-    tables = {model._meta.db_table for model in apps.get_models(include_auto_created=True)}
+def test_each_role_has_the_privileges_of_the_spec_and_no_others(db: None) -> None:
     everything = {"SELECT", "INSERT", "UPDATE", "DELETE"}
-    less = {table: words for table, words in privileges().items() if words != everything}
-    assert (less.keys() | declared["documents"].keys()) - {"django_migrations"} <= tables
-    assert less == {
-        "audit_auditentry": {"SELECT", "INSERT"},
-        "audit_checkpoint": {"SELECT"},
-        "audit_leaf": {"SELECT"},
-        "audit_subtree": {"SELECT"},
-        "auth_group": {"SELECT"},
-        "auth_group_permissions": {"SELECT"},
-        "auth_permission": {"SELECT"},
-        "auth_user": {"SELECT", "INSERT", "UPDATE"},
-        "auth_user_groups": {"SELECT", "INSERT", "DELETE"},
-        "auth_user_user_permissions": {"SELECT"},
-        "django_admin_log": {"SELECT"},
-        "django_content_type": {"SELECT"},
-        "django_migrations": {"SELECT"},
-        # Triggers and `restart_events` write these, as the owner.
-        "events_event": {"SELECT", "DELETE"},
-        "events_generation": {"SELECT"},
-        "otp_static_statictoken": {"SELECT", "INSERT", "DELETE"},
-        "webhooks_attempt": {"SELECT", "INSERT", "DELETE"},
-        "webhooks_endpoint": {"SELECT", "INSERT", "UPDATE"},
-        "workspaces_invitation": {"SELECT", "INSERT", "UPDATE"},
-        "workspaces_workspace": {"SELECT", "INSERT", "UPDATE"},
-    }
-    assert declared["documents_sealer"] == {
+    tables = {model._meta.db_table for model in apps.get_models(include_auto_created=True)}
+    expected = {table: LESS.get(table, everything) for table in {*tables, "django_migrations"}}
+    assert privileges("documents") == expected
+    assert privileges("documents_sealer") == {
         table: {"SELECT", "INSERT"}
         for table in ("audit_auditentry", "audit_checkpoint", "audit_leaf", "audit_subtree")
     }
 
 
-def test_without_a_sealer_the_serving_role_seals(transactional_db: None) -> None:
-    """As in an installation whose database was made by a release before."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(roles, "SEALER", "nobody_has_made_it")
-        patch.setattr(settings, "DATABASE_SEALER_URL", "")
-        with roles.as_owner():
-            roles.grant_privileges()
-        seals.written()
-        assert seals.seal() == 1
-        assert [found.id for found in append_only_role()] == ["audit.W004"]
-    with roles.as_owner():
-        roles.grant_privileges()
-    assert append_only_role() == []
+@pytest.mark.usefixtures("as_owner")
+def test_table_of_a_later_migration_may_be_changed_by_the_serving_role(db: None) -> None:
+    execute("CREATE TABLE later (id bigint GENERATED ALWAYS AS IDENTITY)")
+    assert privileges("documents")["later"] == {"SELECT", "INSERT", "UPDATE", "DELETE"}
 
 
 @pytest.mark.parametrize("database", ["postgres", "template1"])
@@ -168,23 +137,15 @@ def test_roles_cannot_connect_to_other_databases(database: str, variable: str) -
 
 
 @pytest.mark.usefixtures("as_owner")
-def test_migrate_grants_what_is_missing_and_revokes_what_is_too_much(db: None) -> None:
-    before = privileges()
+def test_privileges_can_be_granted_again(db: None) -> None:
+    before = privileges("documents")
     execute(
-        "GRANT UPDATE, TRUNCATE ON audit_auditentry TO documents",
+        "GRANT UPDATE ON audit_auditentry TO documents",
         "REVOKE ALL ON workspaces_workspace FROM documents",
     )
-    assert privileges() != before
-    roles.grant_privileges()
-    assert privileges() == before
-
-
-def test_migrate_runs_as_the_owner_whoever_calls_it(transactional_db: None) -> None:
-    call_command("migrate", verbosity=0)
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT current_user")
-        assert cursor.fetchone() == ("documents",)
-    assert Workspace.objects.count() == 0
+    assert privileges("documents") != before
+    execute(PRIVILEGES)
+    assert privileges("documents") == before
 
 
 @pytest.fixture
@@ -196,13 +157,8 @@ def empty() -> Iterator[str]:
 
 def command(database: str, *words: str, owner: bool, **variables: str) -> dict[str, Any]:
     """manage.py on a database of the tests' server, as arguments of `subprocess.run`."""
-    urls = ("DATABASE_URL", "DATABASE_OWNER_URL")
-    on_database = {
-        name: urlsplit(os.environ[name])._replace(path=f"/{database}").geturl() for name in urls
-    }
-    environment = {**os.environ, **on_database, **variables}
-    if not owner:
-        del environment["DATABASE_OWNER_URL"]
+    url = url_of(database, "DATABASE_OWNER_URL" if owner else "DATABASE_URL")
+    environment = {**os.environ, "DATABASE_URL": url, **variables}
     return {
         "args": [sys.executable, "manage.py", *words],
         "cwd": ROOT,
@@ -217,94 +173,30 @@ def manage(*words: str, **options: Any) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(**command(*words, **options), capture_output=True)
 
 
-def test_migrate_without_the_owner_says_what_to_set(empty: str) -> None:
-    done = manage(empty, "migrate", owner=False)
-    assert done.returncode == 1
-    [line] = done.stderr.splitlines()
-    assert "permission denied for schema public" in line
-    assert "set DATABASE_OWNER_URL" in line
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "words",
-    [
-        ["create_workspace", "Acme", "--plan", "PRO", "--admin", "ada@acme.example"],
-        ["issue_key", "8a1c3f60-0000-4000-8000-000000000001", "Sync", "--by", "ada@acme.example"],
-        ["import_documents", "8a1c3f60-0000-4000-8000-000000000001", "documents.jsonl"],
-        ["check_document_counts"],
-        ["check_files"],
-        ["changepassword", "ada@acme.example"],
-        ["createsuperuser", "--noinput"],
-    ],
-    ids=lambda words: words[0],
-)
-def test_command_before_migrate_says_so_in_one_line(empty: str, words: list[str]) -> None:
-    done = manage(empty, *words, owner=False)
-    assert done.returncode == 1
-    assert done.stdout == ""
-    [line] = done.stderr.splitlines()
-    assert line.startswith("The database lacks the migration ")
-    assert line.endswith(" more. Run: python manage.py migrate")
+def test_migrate_gives_up_a_lock_that_it_does_not_get(empty: str) -> None:
+    """So that requests do not queue behind it; deploy/upgrade tries again."""
+    manage(empty, "migrate", "auth", "0001", owner=True).check_returncode()
+    options = "-c lock_timeout=500ms"
+    with psycopg.connect(url_of(empty)) as backup:
+        backup.execute("SELECT FROM auth_permission")  # of which auth.0002 changes a column
+        refused = manage(empty, "migrate", owner=True, PGOPTIONS=options)
+    assert "canceling statement due to lock timeout" in refused.stderr
+    manage(empty, "migrate", owner=True, PGOPTIONS=options).check_returncode()
 
 
 @pytest.mark.usefixtures("as_owner")
-def test_deploy_check_refuses_the_owner_of_the_audit_log(db: None) -> None:
-    [found] = append_only_role()
-    assert found.id == "audit.E001"
-    assert "deploy/roles.sql" in str(found.hint)
-
-
 @pytest.mark.parametrize("privilege", ["UPDATE", "UPDATE (address)", "DELETE", "TRUNCATE"])
-def test_deploy_check_refuses_each_privilege_that_is_too_much(
-    transactional_db: None, privilege: str
-) -> None:
-    with roles.as_owner():
-        execute(f"GRANT {privilege} ON audit_auditentry TO documents")
-    try:
-        assert [found.id for found in append_only_role()] == ["audit.E001"]
-    finally:
-        with roles.as_owner():
-            execute(f"REVOKE {privilege} ON audit_auditentry FROM documents")
-            roles.grant_privileges()
-    assert append_only_role() == []
-
-
-@pytest.mark.slow
-def test_deploy_check_of_a_database_without_tables_says_that_it_knows_nothing(empty: str) -> None:
-    done = manage(empty, "check", "--deploy", owner=False)
-    assert "(audit.W001)" in done.stderr
-
-
-@pytest.mark.slow
-def test_deploy_check_runs_with_the_others(transactional_db: None) -> None:
-    database = settings.DATABASES["default"]["NAME"]
-    variables = {**seals.VARIABLES, "AUDIT_WITNESSES": "bucket", "AUDIT_WITNESS_BUCKET": "witness"}
-    done = manage(database, "check", "--deploy", owner=False, **variables)
-    assert "audit." not in done.stderr
-
-
-def test_migrate_is_recorded_if_it_has_changed_something(transactional_db: None) -> None:
-    recorded = AuditEntry.objects.filter(action="command.run").values_list("detail", flat=True)
-    call_command("migrate", verbosity=0)
-    assert list(recorded) == []
-    for target in ("0002", "0003"):
-        call_command("migrate", "admin", target, fake=True, verbosity=0)
-    assert list(recorded.all()) == ["Migrations: admin.0003_logentry_add_action_flag_choices"] * 2
+def test_check_refuses_each_privilege_that_is_too_much(db: None, privilege: str) -> None:
+    assert protection(databases=["default"]) == []
+    execute(f"GRANT {privilege} ON audit_auditentry TO documents")
+    assert [found.id for found in protection(databases=["default"])] == ["audit.E001"]
 
 
 @pytest.mark.usefixtures("as_owner")
-def test_migrate_with_one_role_grants_nothing(transactional_db: None) -> None:
-    before = roles.granted("documents")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(settings, "DATABASE_OWNER_URL", "")
-        patch.setitem(settings.DATABASES["default"], "USER", "documents_owner")
-        call_command("migrate", verbosity=0)
-    assert roles.granted("documents") == before
-
-
-def test_migrate_as_another_role_than_the_owner_says_what_to_set(transactional_db: None) -> None:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(settings, "DATABASE_OWNER_URL", "")
-        with pytest.raises(CommandError, match="DATABASE_OWNER_URL"):
-            call_command("migrate", "audit", "zero", verbosity=0)
+def test_check_refuses_the_owner_of_the_audit_log(db: None, settings: Any) -> None:
+    settings.DATABASES["default"]["USER"] = "documents_owner"
+    try:
+        [found] = protection(databases=["default"])
+    finally:
+        settings.DATABASES["default"]["USER"] = "documents"
+    assert (found.id, "owns the tables" in found.msg) == ("audit.E001", True)

@@ -1,8 +1,5 @@
-"""The page System: an operator's view of the installation, each part of which may fail alone."""
+"""The page System: for operators, the findings of the system checks, problems first."""
 
-import re
-import time
-from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from io import StringIO
 from typing import Any
@@ -15,23 +12,23 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
+from audit.checks import backup_and_verification
 from audit.models import Action, AuditEntry
-from config.console import system
-from config.runtime.postgresql import sessions
-from tests.support import seals, staff
+from config.checks import housekeeping, transactions
+from config.console.system import findings
+from tests.support import staff
 from tests.support.database import backdated, url_of
 from tests.support.factories import Tenant
 from tests.support.server import eventually
 from tests.support.staff import body
+from workspaces.models import Session
 
 PAGE = reverse("system")
 INDEX = reverse("admin:index")
 
 
-def facts(title: str) -> dict[str, tuple[str, str]]:
-    """The facts of a part: label → value and state."""
-    [found] = [part.facts() for part in system.parts() if part.title == title]
-    return {fact.label: (fact.value, fact.state) for fact in found}
+def found(check: Any) -> list[tuple[str, str]]:
+    return [(each.id, each.msg) for each in check(databases=["default"])]
 
 
 def test_system_page_is_for_operators_alone(acme: Tenant) -> None:
@@ -42,120 +39,50 @@ def test_system_page_is_for_operators_alone(acme: Tenant) -> None:
         assert PAGE not in body(client.get(INDEX))
 
 
-def test_system_page_shows_versions_migrations_and_each_part(desk: Client) -> None:
+def test_system_page_has_the_findings_of_the_checks_problems_first(desk: Client) -> None:
     html = body(desk.get(PAGE))
-    for text in ("PostgreSQL", "Django", "Pending", "Object storage", "Counter", "Sealed entries"):
-        assert f"<dt>{text}</dt>" in html
-    for text in ("Last backup", "Started"):
-        assert f"<dt>{text}</dt>" in html
-    assert facts("Migrations")["Pending"] == ("none", "ok")
-    checks = facts("What this process needs")
-    assert set(checks) >= {"Database", "Object storage", "Counter"}
-    assert {state for _, state in checks.values()} <= {"ok", "bad"}
-    assert checks["Database"][0].endswith(" ms")
-    assert f'href="{PAGE}"' in body(desk.get(INDEX))
+    problem, fact = html.index("Backup made, last: never."), html.index("with PostgreSQL 1")
+    assert html.index("(audit.W003)") < html.index("<details") < fact
+    assert problem < fact
+    assert " counts requests." in html
+    assert f'<a href="{PAGE}">System</a>: Backup made' in body(desk.get(INDEX))
 
 
-def test_system_page_of_make_run_names_no_command_of_a_server(db: None, settings: Any) -> None:
-    def commands() -> list[str]:
-        remedies = [fact.remedy for part in system.parts() for fact in part.facts()]
-        return [
-            each for each in remedies if re.search(r"systemctl|journalctl|deploy/\w+\b(?!\.)", each)
-        ]
-
-    assert len(commands()) >= 5
+def test_hints_of_make_run_name_no_command_of_a_server(db: None, settings: Any) -> None:
     settings.MAILBOX = True
-    assert commands() == []
+    hints = [each.hint for each in findings()]
+    assert not [each for each in hints if "systemctl" in (each or "") or "deploy/" in (each or "")]
 
 
-def test_system_page_shows_the_other_parts_if_one_cannot_be_read(
-    desk: Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fail() -> list[system.Fact]:
-        raise TimeoutError
-
-    monkeypatch.setattr(system, "_parts", [system.Part("Moon", fail, True), *system._parts])
-    html = body(desk.get(PAGE))
-    assert "cannot be read" in html
-    assert "<dt>PostgreSQL</dt>" in html
-    assert "Moon" in body(desk.get(INDEX))
-
-
-def test_system_page_knows_the_age_of_the_last_backup(desk: Client) -> None:
-    assert facts("Backup")["Last backup"][1] == "warn"
+def test_backup_of_yesterday_is_known(db: None) -> None:
     call_command("record_backup", "12 bytes of database,\n3 files", stdout=StringIO())
-    entry = AuditEntry.objects.get()
-    assert (entry.action, entry.detail) == (
-        Action.BACKUP_MADE,
-        "12 bytes of database, 3 files",
-    )
-    assert facts("Backup")["Last backup"][1] == "ok"
-    assert facts("Backup")["It has"] == ("12 bytes of database, 3 files", "")
+    [(id, text)] = [each for each in found(backup_and_verification) if "Backup" in each[1]]
+    assert (id, text.rpartition(": ")[2]) == ("audit.I003", "12 bytes of database, 3 files")
 
 
-def test_system_page_warns_if_the_last_backup_is_old(desk: Client) -> None:
+def test_old_backup_is_a_warning(db: None) -> None:
     backdated([AuditEntry(action=Action.BACKUP_MADE, created_at=timezone.now() - timedelta(2))])
-    value, state = facts("Backup")["Last backup"]
-    assert state == "warn"
-    assert "2\xa0days ago" in value
-    assert "2\xa0days ago" in body(desk.get(INDEX))
+    assert "audit.W003" in dict(found(backup_and_verification))
 
 
-def test_system_page_says_if_the_log_was_found_damaged(desk: Client) -> None:
-    assert facts("Audit log")["Last verification"][1] == "warn"
-    backdated([AuditEntry(action=Action.LOG_DAMAGED, created_at=timezone.now())])
-    assert facts("Audit log")["The log was found"] == ("damaged", "bad")
-    assert facts("Audit log")["Last verification"][1] == "ok"
+def test_housekeeping_that_does_not_run_is_a_warning(db: None) -> None:
+    def session(hours: int) -> None:
+        ended = timezone.now() - timedelta(hours=hours)
+        Session.objects.create(session_key=str(hours), session_data="", expire_date=ended)
 
-
-def test_system_page_says_whether_somebody_else_wrote_checkpoints(
-    transactional_db: None, settings: Any
-) -> None:
-    label = "Signatures of checkpoints"
-    settings.AUDIT_PUBLIC_KEYS = []
-    assert facts("Audit log")[label][0].startswith("not checked: AUDIT_PUBLIC_KEYS is not set")
-    settings.AUDIT_PUBLIC_KEYS = [str(seals.KEY.public)]
-    assert facts("Audit log")[label] == ("valid", "ok")
-    seals.as_owner("INSERT INTO audit_checkpoint VALUES (7, now(), 'x', 7, 7, 0)")
-    assert facts("Audit log")[label][1] == "bad"
+    session(0)
+    assert "config.I005" in dict(found(housekeeping))
+    session(2)
+    assert "config.W005" in dict(found(housekeeping))
 
 
 @pytest.mark.usefixtures("transactional_db")
-def test_system_page_names_the_session_that_has_locked_a_table(desk: Client) -> None:
+def test_session_that_has_locked_a_table_is_named(desk: Client) -> None:
     with psycopg.connect(url_of(settings.DATABASES["default"]["NAME"])) as other:
         other.execute("SET application_name = 'a careless script'")
         other.execute("LOCK TABLE documents_document")
-        time.sleep(sessions.BLOCKED_SECONDS)
-        html = body(desk.get(PAGE))
-        assert "<dt>Locked: documents_document</dt>" in html
-        assert f"pid {other.info.backend_pid} (documents_owner, a careless script) for " in html
-        assert f"pg_terminate_backend({other.info.backend_pid})" in html
-        assert "Locked: documents_document" in body(desk.get(INDEX))
-    assert facts("Locks and transactions") == {
-        "Locked tables": ("none", "ok"),
-        "Long transactions": ("none", "ok"),
-    }
-
-
-@pytest.mark.usefixtures("transactional_db")
-def test_system_page_names_who_holds_a_row_that_others_wait_for(acme: Tenant) -> None:
-    url = url_of(settings.DATABASES["default"]["NAME"])
-    change = "UPDATE workspaces_workspace SET name = 'A secret'"
-    with (
-        psycopg.connect(url) as holder,
-        psycopg.connect(url) as waiter,
-        ThreadPoolExecutor() as pool,
-    ):
-        holder.execute(change.encode())
-        waits = pool.submit(waiter.execute, change.encode())
-        try:
-            assert eventually(
-                lambda: "Locked: workspaces_workspace" in facts("Locks and transactions")
-            )
-            text, state = facts("Locks and transactions")["Locked: workspaces_workspace"]
-        finally:
-            holder.rollback()
-            waits.result()
-    assert state == "bad"
-    assert re.match(r"pid \d+ \(documents_owner\) for \d+ s, idle in transaction; ", text)
-    assert text.endswith("1 wait for it: UPDATE workspaces_workspace SET name =")
+        said = f"pid {other.info.backend_pid} (documents_owner, a careless script; idle in "
+        assert eventually(lambda: said in str(found(transactions)))
+        assert "it has locked documents_document, 0 wait for it" in str(found(transactions))
+        assert f"pg_terminate_backend({other.info.backend_pid})" in body(desk.get(INDEX))
+    assert "config.E004" not in dict(found(transactions))

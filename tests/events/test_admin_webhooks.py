@@ -15,12 +15,12 @@ from psycopg import sql
 
 from audit.models import Action, AuditEntry
 from config.console.formatting import exact
-from config.runtime.postgresql import roles
 from events.webhooks import secrets, services
 from events.webhooks.models import TEST_EVENT, Delivery, Endpoint
 from events.webhooks.policy import MOST_ENDPOINTS
 from tests.apikeys.test_admin_keys import form_of
 from tests.support import factories, staff, webhooks
+from tests.support.database import privileges
 from tests.support.factories import Tenant
 from tests.support.mails import sent
 from tests.support.staff import body
@@ -101,7 +101,7 @@ def test_webhook_creation_shows_the_secret_once_and_stores_it_encrypted(
 def assert_nowhere(raw: str) -> None:
     """No table has the secret: not the sessions, not the audit log."""
     with connection.cursor() as cursor:
-        for table in roles.declared()["documents"]:
+        for table in privileges("documents"):
             found = sql.SQL("SELECT count(*) FROM {} t WHERE position(%s in t::text) > 0")
             cursor.execute(found.format(sql.Identifier(table)), [raw.removeprefix("whsec_")])
             assert cursor.fetchone() == (0,), table

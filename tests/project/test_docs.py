@@ -2,7 +2,6 @@
 
 import html
 import re
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +9,7 @@ import pytest
 from django.test import Client
 
 from config.api.parameters import LIMIT_MAX, REQUESTS_PER_MINUTE
-from config.docs.pages import FEED, PAGES
+from config.docs.pages import PAGES
 from documents.importing.entries import MAX_RECIPIENTS
 from documents.models import Document, Recipient
 from events import feed
@@ -54,7 +53,7 @@ def test_docs_page_obeys_its_policy(page: Any) -> None:
 def test_docs_page_links_to_pages_and_parts_that_exist(page: Any) -> None:
     text = page.content.decode()
     for path in set(re.findall(r'href="/api/docs/?([^"#]*)"', text)):
-        assert f"/{path}" in [*PATHS, "/", f"/{FEED}"], path
+        assert f"/{path}" in [*PATHS, "/"], path
     for anchor in re.findall(r'href="#(.*?)"', text):
         assert f'id="{anchor}"' in text
     assert "{%" not in text
@@ -112,20 +111,6 @@ def test_docs_pages_name_the_operator_s_support(settings: Any) -> None:
     assert "mailto:" not in text_of("/errors")
 
 
-def test_docs_changelog_has_a_feed() -> None:
-    response = Client().get(f"{PAGE}/{FEED}")
-    assert response["Content-Type"] == "application/atom+xml; charset=utf-8"
-    entries = re.findall('<entry><title>(.*?)</title><link href="(.*?)"', response.content.decode())
-    text = (ROOT / "CHANGELOG.md").read_text()
-    released = re.findall(r"^## (\d\S*) \(", text, re.MULTILINE)
-    assert released
-    page = "http://testserver/api/docs/changelog"
-    assert entries == [(number, f"{page}#{number}") for number in released]
-    changelog = text_of("/changelog")
-    assert all(f'id="{number}"' in changelog for number in ["Unreleased", *released])
-    assert changelog.count("<li>") - changelog.count("<li><a") == text.count("\n- ")
-
-
 def test_docs_page_is_where_other_urls_redirect_to() -> None:
     for path in ("/", "/api/docs/"):
         response = Client().get(path)
@@ -177,22 +162,3 @@ def test_docs_page_works_without_the_database(server: Server) -> None:
     server.database.refuse()
     request = f"GET {PAGE} HTTP/1.1\r\nHost: {HOST}\r\nConnection: close\r\n\r\n"
     assert server.raw(request.encode()).startswith(b"HTTP/1.1 200 OK\r\n")
-
-
-@pytest.mark.parametrize("contact", ["mailto:security@acme.example", "https://acme.example/help"])
-def test_security_txt_has_the_operator_s_contact(settings: Any, contact: str) -> None:
-    settings.SECURITY_CONTACT = contact
-    response = Client().get("/.well-known/security.txt", headers={"Host": "localhost"})
-    assert response["Content-Type"] == "text/plain; charset=utf-8"
-    named = dict(line.split(": ", 1) for line in response.content.decode().splitlines())
-    assert named.keys() == {"Contact", "Expires", "Canonical"}
-    assert (named["Contact"], named["Canonical"]) == (
-        contact,
-        "http://localhost/.well-known/security.txt",
-    )
-    left = datetime.fromisoformat(named["Expires"]) - datetime.now(UTC)
-    assert timedelta(0) < left < timedelta(days=365)
-
-
-def test_security_txt_without_a_contact_is_404() -> None:
-    assert Client().get("/.well-known/security.txt").status_code == 404

@@ -20,7 +20,6 @@ FREE, SIZE = (f'node_filesystem_{what}_bytes{{mountpoint="/var"}}' for what in (
 OK, BAD = (f'documents_requests_total{{status="{status}"}}' for status in (200, 503))
 OPEN, OPENED = (f'documents_breaker_{what}{{part="database"}}' for what in ("open", "opened_total"))
 BUCKET = 'documents_request_duration_seconds_bucket{{route="/api/v1/me", le="{}"}}'.format
-LOCKED = 'documents_blocked_seconds{table="documents_document"}'
 UNCOUNTED = 'documents_fail_open_total{counter="rate_limit"}'
 ENDPOINTS, PROCESSES = "documents_webhooks_endpoints", "documents_webhooks_processes"
 
@@ -37,7 +36,6 @@ CASES: list[tuple[str, int, Series, int, Series]] = [
     ("DocumentsPartUnavailable", 2, {OPEN: "1x9"}, 9, {OPEN: "0x9"}),
     ("DocumentsPartFlaps", 9, {OPENED: "0+1x9"}, 9, {OPENED: "0 1x8"}),
     ("DocumentsDatabaseUnread", 6, UP, 9, UP | {"documents_audit_sealed_entries": "7x9"}),
-    ("DocumentsTableLocked", 2, {LOCKED: "20x9"}, 9, {LOCKED: "2x9"}),
     (
         "DocumentsOverloaded",
         11,

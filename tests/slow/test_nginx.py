@@ -36,14 +36,6 @@ def test_nginx_serves_https_with_hsts(gate: Nginx, acme: Tenant) -> None:
     assert "server" not in response.headers or response.headers["server"] == "nginx"
 
 
-def test_nginx_passes_security_txt_on(gate: Nginx) -> None:
-    response = exchange(gate.tls(), request("/.well-known/security.txt"))
-    assert response.status == 200
-    lines = response.body.decode().splitlines()
-    assert lines[0] == "Contact: mailto:security@acme.example"
-    assert lines[2] == "Canonical: https://localhost/.well-known/security.txt"
-
-
 @pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1, ssl.TLSVersion.TLSv1_1])
 @pytest.mark.filterwarnings("ignore:ssl.TLSVersion")
 def test_nginx_refuses_old_versions_of_tls(gate: Nginx, version: ssl.TLSVersion) -> None:

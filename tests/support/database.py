@@ -13,7 +13,7 @@ from django.db import connection, transaction
 from audit.models import AuditEntry
 from config.runtime.database import fetch
 from config.runtime.postgresql import roles
-from tests.support.server import end_connections
+from tests.support.server import ROOT, end_connections
 
 
 def url_of(database: str, variable: str = "DATABASE_OWNER_URL") -> str:
@@ -135,8 +135,37 @@ def no_entries() -> Iterator[None]:
     try:
         yield
     finally:
-        with roles.as_owner():
-            roles.grant_privileges()
+        grant_privileges()
+
+
+PRIVILEGES = (ROOT / "config" / "privileges.sql").read_text()
+
+
+def grant_privileges() -> None:
+    """Gives the roles their privileges again, as `migrate` has done."""
+    with roles.as_owner():
+        execute(PRIVILEGES)
+
+
+def privileges(role: str) -> dict[str, set[str]]:
+    """What a role may do with the tables and sequences, by whatever way it got there."""
+    rows = fetch(
+        """
+        SELECT relname::text, privilege_type::text
+        FROM pg_class CROSS JOIN LATERAL (
+            SELECT * FROM aclexplode(relacl)
+            UNION ALL
+            SELECT acl.* FROM pg_attribute, aclexplode(attacl) AS acl WHERE attrelid = pg_class.oid
+        ) AS acl
+        WHERE relnamespace = 'public'::regnamespace
+            AND CASE grantee WHEN 0 THEN true ELSE pg_has_role(%s, grantee, 'USAGE') END
+        """,
+        [role],
+    )
+    found: dict[str, set[str]] = {}
+    for table, privilege in rows:
+        found.setdefault(table, set()).add(privilege)
+    return found
 
 
 @contextlib.contextmanager

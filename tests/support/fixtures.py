@@ -48,7 +48,7 @@ def django_db_setup(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -
     connection.settings_dict = settings.DATABASES["default"]
     yield
     with django_db_blocker.unblock():
-        end_connections()  # of `config.runtime.health`'s threads, which last as long as the process
+        end_connections()
     connection.close()
     connection.settings_dict = owner
 
@@ -215,9 +215,7 @@ def nginx(the_nginx: Nginx, transactional_db: None) -> Iterator[Nginx]:
 @pytest.fixture(scope="session")
 def the_gate(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nginx]:
     """One nginx with TLS, for all tests; they use it through `gate`."""
-    variables = {"SECURITY_CONTACT": "mailto:security@acme.example"}
-    folder = tmp_path_factory.mktemp("gate")
-    with running(Nginx(folder, tls=True, instances=2, **variables)) as gate:
+    with running(Nginx(tmp_path_factory.mktemp("gate"), tls=True, instances=2)) as gate:
         yield gate
 
 

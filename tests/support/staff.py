@@ -10,7 +10,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from audit.models import AuditEntry
-from config.console import reauthentication, system
+from config.console import reauthentication
 from tests.support import factories
 from tests.support.database import backdated
 from tests.support.factories import at
@@ -113,8 +113,7 @@ def body(response: Any) -> str:
 
 
 def asked(client: Client, url: str) -> list[str]:
-    """The SQL of a page, whose menu has counted System's problems a moment ago."""
-    system.count()
+    """The SQL of a page."""
     with CaptureQueriesContext(connection) as captured:
         assert client.get(url).status_code == 200
     return [query["sql"] for query in captured]

@@ -16,8 +16,8 @@ from psycopg import sql
 
 from audit.models import Action, AuditEntry
 from config import cache
-from config.runtime.postgresql import roles
 from tests.support import factories
+from tests.support.database import privileges
 from tests.support.factories import Tenant
 from tests.support.proxy import Proxy
 from tests.support.server import eventually
@@ -244,7 +244,7 @@ def test_login_keeps_the_password_nowhere(ada: User, caplog: pytest.LogCaptureFi
     assert PASSWORD not in caplog.text
     assert PASSWORD not in str([each.get_decoded() for each in Session.objects.all()])
     with connection.cursor() as cursor:
-        for table in roles.declared()["documents"]:
+        for table in privileges("documents"):
             cursor.execute(sql.SQL("SELECT t::text FROM {} t").format(sql.Identifier(table)))
             assert PASSWORD not in str(cursor.fetchall()), table
     assert [person for _, person, _ in entries()] == [ada.username, "", ada.username]

@@ -21,7 +21,6 @@ from django.utils.http import urlsafe_base64_encode
 from django_otp.plugins.otp_totp.models import TOTPDevice
 
 from audit.models import Action, AuditEntry
-from config import env
 from config.runtime.logs import redact
 from tests.support import factories, staff
 from tests.support.factories import Tenant
@@ -384,19 +383,6 @@ def test_email_whose_sender_is_killed_is_sent_by_another_process(
     later()
     sent()
     assert len(smtp.received) == 1
-
-
-def test_variable_of_the_mail_server(monkeypatch: pytest.MonkeyPatch) -> None:
-    """`test_variables.py` has what it must not be."""
-    for url, expected in (
-        ("", ("", "", 0, "", "")),
-        ("smtp://mail.example", ("smtp", "mail.example", 25, "", "")),
-        ("smtp+tls://u:p%40ss@mail.example", ("smtp+tls", "mail.example", 587, "u", "p@ss")),
-        ("smtps://u:p@mail.example:4650", ("smtps", "mail.example", 4650, "u", "p")),
-        ("mailbox://localhost", ("mailbox", "localhost", 0, "", "")),
-    ):
-        monkeypatch.setenv("EMAIL_URL", url)
-        assert env.mail_server("EMAIL_URL", help="") == expected
 
 
 def real_link(user: User) -> tuple[str, str]:

@@ -42,6 +42,7 @@ from config.management.shutdown import Stopped, graceful_shutdown, when_make_end
 from config.runtime import static_files
 from config.runtime.key_format import PREFIX
 from config.runtime.ports import free_port, usable_port
+from config.runtime.postgresql.roles import as_owner
 from documents import demo
 from events.webhooks import demo as webhooks
 from workspaces.models import Membership
@@ -78,7 +79,8 @@ class Command(ProgressCommand):
         os.environ.setdefault("EMAIL_URL", "mailbox://localhost")
         os.environ.setdefault("BASE_URL", base)
         self.report("Preparing the database …")
-        call_command("migrate", verbosity=0)
+        with as_owner():
+            call_command("migrate", verbosity=0)
         static_files.collect()
         if demo.wanted():
             demo.load(self.report)

@@ -164,7 +164,7 @@ function prepare() {
 }
 
 document.addEventListener("click", (event) => {
-  const link = event.target.closest('a[href^="/api/docs"]:not([href$=".atom"])');
+  const link = event.target.closest('a[href^="/api/docs"]');
   if (link && key && !event.ctrlKey && !event.metaKey && !event.shiftKey) {
     event.preventDefault();
     history.pushState(null, "", link.pathname);

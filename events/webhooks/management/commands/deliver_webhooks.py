@@ -6,7 +6,6 @@ from argparse import ArgumentParser
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from django.conf import settings
 from django.core.management.base import BaseCommand
 from django.db import connection
 from prometheus_client import start_http_server
@@ -31,7 +30,7 @@ class Command(BaseCommand):
 
     def handle(self, *, metrics_port: int, **options: Any) -> None:
         if metrics_port:
-            start_http_server(metrics_port, settings.METRICS_HOST)
+            start_http_server(metrics_port, "127.0.0.1")
         connection.close()  # that of this thread, which needs none any more
         stopping = threading.Event()
         with graceful_shutdown() as shutdown, ThreadPoolExecutor(1, "mails") as threads:
