@@ -10,17 +10,16 @@ from datetime import timedelta
 
 from django.db import connection as default_connection
 from django.db.backends.base.base import BaseDatabaseWrapper
-from django.db.models import Count
 from django.db.models.functions import Now
-from django.urls import reverse
 from django.utils import timezone
 from prometheus_client import Metric
 from prometheus_client.core import GaugeMetricFamily
 
 from config.console.system import Fact
-from events.webhooks.models import Delivery, DeliveryState, Endpoint, Process
+from events.webhooks import services
+from events.webhooks.models import Endpoint, Process
+from events.webhooks.policy import FAILING_DAYS
 from events.webhooks.queue import READY
-from workspaces.mails.kinds import notify
 
 SEEN_SECONDS = 15.0  # between two times that a process says that it is there
 LATE_SECONDS = 60  # a delivery is usually attempted within a second
@@ -52,8 +51,8 @@ _STATUS = f"""
             SELECT transaction, occurred_at FROM events_event ORDER BY id DESC LIMIT {_NEWEST}
         ) AS newest
         WHERE transaction >= pg_snapshot_xmin(pg_current_snapshot())::text::bigint),
-        (SELECT extract(epoch FROM statement_timestamp() - min(planned_at))::float8
-        FROM mails_mail WHERE planned_at <= statement_timestamp())
+        (SELECT extract(epoch FROM statement_timestamp() - min(created_at))::float8
+        FROM workspaces_mail WHERE due_at IS NOT NULL)
 """  # noqa: S608 - made of constants
 # What the columns of `_STATUS` are: the names of the metrics, without "documents_".
 _METRICS = {
@@ -109,27 +108,13 @@ def read_metrics(connection: BaseDatabaseWrapper) -> Iterator[Metric]:
         yield GaugeMetricFamily(f"documents_{name}", _METRICS[name], value)
 
 
-def figures() -> list[tuple[str, list[str]]]:
-    """How many deliveries of the last hour, and of the last 24 hours, were delivered."""
-    texts = []
-    for hours in (1, 24):
-        since = timezone.now() - timedelta(hours=hours)
-        # By endpoint, as the index is.
-        rows = Delivery.objects.filter(endpoint__in=Endpoint.objects.all(), created_at__gt=since)
-        counts = dict(rows.order_by().values_list("state").annotate(Count("pk")))
-        texts.append(f"{counts.get(DeliveryState.DELIVERED, 0):,} of {sum(counts.values()):,}")
-    return [("Events delivered to webhooks", texts)]
-
-
 def notify_of_failing() -> None:
     """Adds an e-mail to the admins about each endpoint that has failed for an hour."""
     since = timezone.now() - timedelta(hours=1)
     failing = Endpoint.objects.existing().filter(enabled=True, failing_since__lt=since)
     for each in failing.select_related("workspace"):
-        name, once = each.workspace.name, f"webhook {each.pk} {each.failing_since}"
-        facts = {"Workspace": name, "Webhook": each.public_url}
-        path = reverse("admin:webhooks_endpoint_change", args=[each.pk])
-        notify("webhook", once, each.workspace_id, f"A webhook fails: {name}", facts, path)
+        text = f"{each.public_url} fails. After {FAILING_DAYS} days of that it is switched off."
+        services.tell_admins(each, "A webhook fails", text, about=f"{each.pk} {each.failing_since}")
 
 
 def say_seen() -> None:

@@ -10,7 +10,6 @@ from django.utils import timezone
 
 from apikeys.usage import purge, traffic
 from apikeys.usage.models import Traffic
-from events.webhooks import monitoring
 from tests.support import staff, webhooks
 from tests.support.factories import Tenant
 
@@ -56,14 +55,6 @@ def test_traffic_is_deleted_after_two_days(flusher: ModuleType) -> None:
     flusher.flush()
     assert not purge.purge()
     assert Traffic.objects.get().period > now - timedelta(days=2)
-
-
-def test_deliveries_of_the_last_hour_and_day(acme: Tenant) -> None:
-    endpoint = webhooks.endpoint(acme, "https://crm.acme.example/")
-    for _ in range(2):
-        webhooks.delivered(endpoint)
-    webhooks.failed(endpoint)
-    assert monitoring.figures() == [("Events delivered to webhooks", ["2 of 3", "2 of 3"])]
 
 
 def test_only_operators_see_the_figures(acme: Tenant, client: Client) -> None:

@@ -16,8 +16,7 @@ from config.management.shutdown import Shutdown, graceful_shutdown
 from events import purge as events
 from events.webhooks import monitoring, secrets
 from events.webhooks import purge as deliveries
-from workspaces import counts
-from workspaces.mails import kinds
+from workspaces import counts, mails
 
 logger = logging.getLogger(__name__)
 
@@ -48,7 +47,8 @@ JOBS: dict[str, Callable[[], object]] = {
     "encrypting the secrets of webhooks again": encrypt_secrets,
     "notifying of keys": keys.notify_of_keys,
     "notifying of webhooks that fail": monitoring.notify_of_failing,
-    "forgetting old notifications": kinds.purge,
+    "sending e-mails": mails.deliver,  # that no process of webhooks has sent
+    "deleting old e-mails": mails.purge,
 }
 
 
