@@ -54,7 +54,13 @@ def send(subject: str, template: str, context: Mapping[str, Any], to: str) -> No
 
 
 def tell_admins(
-    workspace: Workspace, subject: str, text: str, path: str, *, by: str = "", about: str | None = None
+    workspace: Workspace,
+    subject: str,
+    text: str,
+    path: str,
+    *,
+    by: str = "",
+    about: str = "",
 ) -> None:
     """Adds an e-mail for each admin of the workspace who wants e-mails, but not for `by`.
 
@@ -105,4 +111,4 @@ def purge() -> None:
     """Deletes e-mails that were sent, or could not be sent for a day."""
     day, month = (timezone.now() - each for each in (KEEP_TRYING, KEEP_ABOUT))
     old = Q(created_at__lt=month) | Q(created_at__lt=day, due_at__isnull=False)
-    Mail.objects.filter(old | Q(due_at=None, about=None)).delete()
+    Mail.objects.filter(old | Q(due_at=None, about="")).delete()

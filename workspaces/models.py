@@ -231,12 +231,16 @@ class Mail(models.Model):
     to = models.EmailField(blank=True)
     subject = models.CharField(max_length=500)
     text = models.TextField()
-    about = models.CharField(max_length=200, null=True)
+    about = models.CharField(max_length=200, blank=True)
     created_at = models.DateTimeField(default=timezone.now)
     due_at = models.DateTimeField(default=timezone.now, null=True, db_index=True)
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["to", "about"], name="mail_about_once")]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["to", "about"], condition=~models.Q(about=""), name="mail_about_once"
+            )
+        ]
 
     def __str__(self) -> str:
         return f"{self.subject} to {self.to}"

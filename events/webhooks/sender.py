@@ -1,9 +1,6 @@
 """One attempt: a signed POST over a connection of its own, to an address that was checked."""
 
 import asyncio
-import base64
-import hashlib
-import hmac
 import logging
 import ssl
 import time
@@ -15,13 +12,13 @@ from math import ceil
 import httpcore
 from cryptography.fernet import InvalidToken
 from django.utils.http import parse_http_date_safe
+from standardwebhooks import Webhook
 
 from config.api.responses import as_json
 from events.serializers import event_of
 from events.webhooks import policy, secrets
 from events.webhooks.models import RESPONSE_LENGTH, Attempt, Delivery
-from events.webhooks.network import AttemptFailed, CheckedNetwork
-from events.webhooks.targets import Target, check_url
+from events.webhooks.targets import AttemptFailed, CheckedNetwork, check_url
 
 logger = logging.getLogger(__name__)
 
@@ -58,7 +55,14 @@ async def _post(delivery: Delivery, made: Attempt) -> None:
     request = httpcore.Request(
         "POST",
         httpcore.URL(scheme=target.scheme, host=target.host, port=target.port, target=target.path),
-        headers=[*_headers(target, body), *signed_headers(delivery, body)],
+        headers=[
+            ("Host", target.authority),
+            ("Content-Type", "application/json"),
+            ("Content-Length", str(len(body))),
+            ("User-Agent", USER_AGENT),
+            ("Connection", "close"),
+            *signed_headers(delivery, body),
+        ],
         content=body,
     )
     network = CheckedNetwork()
@@ -82,42 +86,24 @@ async def _post(delivery: Delivery, made: Attempt) -> None:
         await network.close()
 
 
-def _headers(target: Target, body: bytes) -> list[tuple[str, str]]:
-    return [
-        ("Host", target.authority),
-        ("Content-Type", "application/json"),
-        ("Content-Length", str(len(body))),
-        ("User-Agent", USER_AGENT),
-        ("Connection", "close"),
-    ]
-
-
 def signed_headers(delivery: Delivery, body: bytes) -> list[tuple[str, str]]:
     """The headers of Standard Webhooks; while a secret is rolled, there are two signatures.
 
     Raises:
         AttemptFailed: the endpoint's secret cannot be decrypted.
     """
-    id, timestamp = delivery.public_event_id, str(int(time.time()))
-    endpoint = delivery.endpoint
+    id, endpoint, now = delivery.public_event_id, delivery.endpoint, datetime.now(UTC)
     stored = [endpoint.secret, *([endpoint.previous_secret] if endpoint.has_two_secrets else [])]
     try:
-        keys = [secrets.decrypt(each) for each in stored]
+        keys = [Webhook(secrets.decrypt(each)) for each in stored]
     except InvalidToken as exc:
         logger.error("No key decrypts the secret of endpoint %s", endpoint.pk)
         raise AttemptFailed("This service cannot read the endpoint's secret: roll it.") from exc
-    content = f"{id}.{timestamp}.".encode() + body
     return [
         ("webhook-id", id),
-        ("webhook-timestamp", timestamp),
-        ("webhook-signature", " ".join(signature(key, content) for key in keys)),
+        ("webhook-timestamp", str(int(now.timestamp()))),
+        ("webhook-signature", " ".join(key.sign(id, now, body.decode()) for key in keys)),
     ]
-
-
-def signature(secret: str, content: bytes) -> str:
-    """ "v1,…": what a secret signs."""
-    key = base64.b64decode(secret.removeprefix(secrets.PREFIX))
-    return "v1," + base64.b64encode(hmac.digest(key, content, hashlib.sha256)).decode()
 
 
 def _retry_after(headers: Iterable[tuple[bytes, bytes]]) -> int:

@@ -14,8 +14,8 @@ from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
+from django.urls import reverse
 from django.utils import timezone
-from django.utils.crypto import constant_time_compare, salted_hmac
 
 from audit.models import Action
 from audit.record import record
@@ -32,9 +32,11 @@ from events.webhooks.models import (
     Endpoint,
     public_url,
 )
+from workspaces import mails
 from workspaces.models import Workspace
 
 MOST_AGAIN = 10_000  # deliveries that are sent again at once
+MISSED = "Events that happen meanwhile are not sent: GET /api/v1/events has them for 30 days."
 
 logger = logging.getLogger(__name__)
 
@@ -44,7 +46,7 @@ class AlreadyCreated(Exception):
 
 
 class Changed(Exception):
-    """Somebody has changed the endpoint since the user has seen it."""
+    """The secret was rolled since the user has seen the page."""
 
 
 class TooMany(Exception):
@@ -94,30 +96,9 @@ def create(
     return endpoint, raw
 
 
-def version(endpoint: Endpoint) -> str:
-    """A text for a form, by which `change` and `roll_secret` find out that it is too old."""
-    values = "\n".join([endpoint.url, endpoint.label, *endpoint.types, endpoint.secret])
-    return salted_hmac("events.webhooks.version", values).hexdigest()
-
-
 @transaction.atomic
-def change(
-    endpoint: Endpoint,
-    *,
-    url: str,
-    label: str,
-    types: Sequence[str],
-    by: User,
-    seen: str | None = None,
-) -> None:
-    """Changes the URL, the label and the types of events. Deliveries that wait go to the new URL.
-
-    Args:
-        seen: the version that the user has seen, which must still be the present one.
-
-    Raises:
-        Changed: it is not, so that the other change would be overwritten.
-    """
+def change(endpoint: Endpoint, *, url: str, label: str, types: Sequence[str], by: User) -> None:
+    """Changes the URL, the name and the types of events; what waits goes to the new URL."""
     now, changes = _locked(endpoint), []
     if now.url != url:
         queries_only = public_url(url) == now.public_url
@@ -128,7 +109,6 @@ def change(
     if set(now.types) != set(types):
         changes.append(f"{', '.join(now.types)} → {', '.join(types)}")
     if changes:
-        _check(now, seen)
         now.url, now.label, now.types = url, label, list(types)
         _save(now, Action.WEBHOOK_CHANGED, by, "; ".join(changes))
 
@@ -164,33 +144,45 @@ def switch_off(endpoint: Endpoint, *, by: User | None = None, reason: str = "") 
         return
     now.enabled, now.disabled_reason, now.disabled_at = False, reason, timezone.now()
     _save(now, Action.WEBHOOK_SWITCHED_OFF, by, reason)
+    text = f"{now.public_url} is off{f' because {reason}' if reason else ''}. {MISSED}"
+    tell_admins(now, "Webhook switched off", text, by=by.get_username() if by else "")
     if by is None:
         logger.warning("Endpoint %s was switched off: %s", now.pk, reason)
 
 
 def save_results(ended: Sequence[Attempt]) -> None:
     """Saves how attempts ended; endpoints that want no more, or fail too long, are switched off."""
-    failed = queue.save(ended)
+    queue.save(ended)
+    reasons = {
+        each.delivery.endpoint_id: policy.GONE
+        for each in ended
+        if each.status == policy.GONE_STATUS
+    }
     too_long = timezone.now() - timedelta(days=policy.FAILING_DAYS)
-    failing = Endpoint.objects.filter(pk__in=failed, failing_since__lt=too_long)
-    reasons = dict.fromkeys(failing.values_list("pk", flat=True), policy.FAILING)
-    gone = [each.delivery for each in ended if each.status == policy.GONE_STATUS]
-    reasons |= {delivery.endpoint_id: policy.GONE for delivery in gone}
+    ids = {each.delivery.endpoint_id for each in ended if not each.succeeded}
+    failing = Endpoint.objects.filter(pk__in=ids - reasons.keys(), failing_since__lt=too_long)
+    for id in failing.values_list("pk", flat=True):
+        reasons[id] = policy.FAILING
     for id, reason in reasons.items():
         switch_off(Endpoint(pk=id), reason=reason)
 
 
 @transaction.atomic
-def roll_secret(endpoint: Endpoint, *, by: User, seen: str | None = None) -> str:
+def roll_secret(endpoint: Endpoint, *, by: User, seen: str) -> str:
     """Replaces the secret. For 24 hours, deliveries have a signature of each of the two.
 
-    Args, Raises: as `change`.
+    Args:
+        seen: the `previous_secret_until` that the user has seen, so that one form rolls once.
 
     Returns:
         The new raw secret.
+
+    Raises:
+        Changed: the secret was rolled meanwhile.
     """
     now, raw = _locked(endpoint), secrets.new()
-    _check(now, seen)
+    if str(now.previous_secret_until) != seen:
+        raise Changed
     now.previous_secret, now.secret = now.secret, secrets.encrypt(raw)
     now.previous_secret_until = timezone.now() + policy.BOTH_SECRETS
     _save(now, Action.WEBHOOK_SECRET_ROLLED, by)
@@ -263,6 +255,13 @@ def _make_due(deliveries: QuerySet[Delivery]) -> int:
     )
 
 
+def tell_admins(endpoint: Endpoint, what: str, text: str, **options: str) -> None:
+    """Adds an e-mail for each admin of the endpoint's workspace, as `mails.tell_admins` does."""
+    path = reverse("admin:webhooks_endpoint_change", args=[endpoint.pk])
+    subject = f"{what}: {endpoint.workspace}"
+    mails.tell_admins(endpoint.workspace, subject, text, path, **options)
+
+
 def _existing(*, lock: bool = False) -> QuerySet[Endpoint]:
     found = Endpoint.objects.existing().select_related("workspace")
     return found.select_for_update(of=("self",), no_key=True) if lock else found
@@ -270,11 +269,6 @@ def _existing(*, lock: bool = False) -> QuerySet[Endpoint]:
 
 def _locked(endpoint: Endpoint) -> Endpoint:
     return _existing(lock=True).get(pk=endpoint.pk)
-
-
-def _check(now: Endpoint, seen: str | None) -> None:
-    if seen is not None and not constant_time_compare(seen, version(now)):
-        raise Changed
 
 
 def _save(endpoint: Endpoint, action: Action, by: User | None, what: str = "") -> None:

@@ -6,10 +6,14 @@ attempt resolves the name once, checks every address, and connects to one of tho
 """
 
 import re
+import socket
+from functools import partial
 from ipaddress import IPv4Address, IPv6Network, ip_address, ip_network
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
+import httpcore
+from anyio import CapacityLimiter, to_thread
 from django.conf import settings
 
 MAX_LENGTH = 500  # characters of a URL
@@ -25,6 +29,8 @@ _TUNNELS = (IPv6Network("2001::/32"), IPv6Network("2002::/16"))
 _RESERVED = [
     ip_network(each) for each in ("168.63.129.16/32", "192.0.0.0/24", "192.88.99.0/24", "3fff::/20")
 ]
+CONNECT_SECONDS = 5.0  # for one address of several
+_RESOLVERS = CapacityLimiter(1000)  # more threads than attempts of a process
 
 
 class Target(NamedTuple):
@@ -118,3 +124,51 @@ def is_public(address: str) -> bool:
 
 def _public_only() -> bool:
     return bool(settings.WEBHOOK_TARGETS == "public")
+
+
+class AttemptFailed(Exception):
+    """No response; the text is a sentence for the workspace's admins."""
+
+
+class CheckedNetwork(httpcore.AsyncNetworkBackend):
+    """Connects to a host whose addresses are all allowed. For TLS, the host's name stays."""
+
+    def __init__(self) -> None:
+        self._network = httpcore.AnyIOBackend()
+        self._stream: httpcore.AsyncNetworkStream | None = None
+
+    async def connect_tcp(
+        self, host: str, port: int, *args: Any, **options: Any
+    ) -> httpcore.AsyncNetworkStream:
+        addresses = await _resolve(host, port)
+        if not all(map(is_allowed, addresses)):
+            raise AttemptFailed("The host's name leads to an address that is not public.")
+        while self._stream is None:
+            try:
+                self._stream = await self._network.connect_tcp(
+                    addresses.pop(0), port, timeout=CONNECT_SECONDS
+                )
+            except (httpcore.ConnectError, httpcore.ConnectTimeout):
+                if not addresses:
+                    raise
+        return self._stream
+
+    async def close(self) -> None:
+        """Closes the connection, whatever state it is in."""
+        if self._stream is not None:
+            await self._stream.aclose()
+
+
+async def _resolve(host: str, port: int) -> list[str]:
+    """The addresses of a host, the best one first.
+
+    Nothing can stop a resolver that waits: an attempt that ends leaves its thread behind.
+    """
+    look_up = partial(socket.getaddrinfo, host, port, type=socket.SOCK_STREAM)
+    try:
+        found = await to_thread.run_sync(look_up, abandon_on_cancel=True, limiter=_RESOLVERS)
+    except (OSError, UnicodeError):  # UnicodeError: of a label that is too long
+        found = []
+    if not found:
+        raise AttemptFailed("The host name could not be resolved.")
+    return list(dict.fromkeys(str(info[4][0]) for info in found))

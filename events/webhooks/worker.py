@@ -9,7 +9,6 @@ import logging
 import time
 from collections.abc import Callable
 from typing import Any, TypeVar
-from uuid import UUID
 
 from asgiref.sync import sync_to_async
 from django.db import Error as DatabaseError
@@ -20,14 +19,13 @@ from config.management.progress import first_line
 from config.management.shutdown import Shutdown, Stopped
 from events.webhooks import monitoring, queue, services
 from events.webhooks.models import Attempt, Delivery
-from events.webhooks.policy import ATTEMPT_SECONDS, SLOW_SECONDS
+from events.webhooks.policy import ATTEMPT_SECONDS
 from events.webhooks.sender import attempt
 
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
-POOL = 100  # attempts at once of endpoints that work, and as many of those that fail or are slow
-MOST = 4 * POOL  # attempts at once
+MOST = 400  # attempts at once
 IDLE_SECONDS = 0.5  # between two looks for what is due
 PAUSE_SECONDS = 0.05  # the same while there is work; what becomes due meanwhile is one batch
 DATABASE_SECONDS = 20.0  # for one call of the database
@@ -42,9 +40,8 @@ class Worker:
     """One process's attempts."""
 
     def __init__(self) -> None:
-        self._running: dict[asyncio.Task[None], tuple[float, Delivery]] = {}  # with their start
+        self._running: set[asyncio.Task[None]] = set()
         self._ended: list[Attempt] = []
-        self._slow: set[UUID] = set()
         self._wake = asyncio.Event()  # an attempt has ended
         self._seen = 0.0  # when this process last said that it is there
 
@@ -75,10 +72,9 @@ class Worker:
                 await _in_database(services.save_results, ended)
                 del self._ended[: len(ended)]
             if claims:
-                for delivery in await _in_database(queue.claim, *self._free(), self._slow):
+                for delivery in await _in_database(queue.claim, MOST - len(self._running)):
                     worked = True
-                    task = asyncio.create_task(self._attempt(delivery))
-                    self._running[task] = time.monotonic(), delivery
+                    self._running.add(asyncio.create_task(self._attempt(delivery)))
         except DatabaseError as exc:
             logger.error("The database: %s; trying again.", first_line(exc))
             await asyncio.sleep(IDLE_SECONDS)
@@ -90,28 +86,9 @@ class Worker:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._wake.wait(), IDLE_SECONDS)
 
-    def _free(self) -> tuple[int, int]:
-        """How many attempts may start, of endpoints that work and of degraded ones.
-
-        An attempt that takes long counts as one of a degraded endpoint, so that endpoints that
-        become slow all at once do not stop the others.
-        """
-        long_ago = time.monotonic() - SLOW_SECONDS
-        degraded = sum(
-            start < long_ago
-            or each.endpoint.failing_since is not None
-            or each.endpoint_id in self._slow
-            for start, each in self._running.values()
-        )
-        most = MOST - len(self._running)
-        free = min(most, POOL - (len(self._running) - degraded))
-        return free, max(0, min(most - free, POOL - degraded))
-
     async def _attempt(self, delivery: Delivery) -> None:
         made = await attempt(delivery)
         self._ended.append(made)
-        slow = made.milliseconds > SLOW_SECONDS * 1000
-        (self._slow.add if slow else self._slow.discard)(delivery.endpoint_id)
         ATTEMPTS.labels("succeeded" if made.succeeded else "failed").inc()
         logger.info(
             "Delivery %d of %s to endpoint %s: %s in %d ms",
@@ -121,7 +98,7 @@ class Worker:
             made.error or f"status {made.status}",
             made.milliseconds,
         )
-        del self._running[asyncio.current_task()]  # type: ignore[arg-type] # it is a task
+        self._running.remove(asyncio.current_task())  # type: ignore[arg-type] # it is a task
         self._wake.set()
 
 

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from apikeys.usage import purge, traffic
 from apikeys.usage.models import Traffic
-from tests.support import staff, webhooks
+from tests.support import staff
 from tests.support.factories import Tenant
 
 START = reverse("admin:index")

@@ -36,11 +36,13 @@ from tests.support.browser import Browser
 from tests.support.factories import Tenant
 from tests.support.usage import refused
 from workspaces.accounts import invitations
-from workspaces.models import Mail, NoMails, (
+from workspaces.models import (
     ConfirmedAddress,
     DocumentCount,
     Invitation,
+    Mail,
     Membership,
+    NoMails,
     Session,
     Workspace,
 )

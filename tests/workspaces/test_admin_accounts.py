@@ -182,9 +182,7 @@ def test_right_to_every_workspace_needs_a_second_factor(
     assert told() == []
 
 
-def test_operator_is_made_with_a_reason_and_the_name_typed(
-    acme: Tenant, desk: Client
-) -> None:
+def test_operator_is_made_with_a_reason_and_the_name_typed(acme: Tenant, desk: Client) -> None:
     TOTPDevice.objects.create(user=acme.admin, name="app")
     html = body(desk.get(page(acme.admin, "make_operator")))
     assert "sees every workspace" in html

@@ -123,7 +123,7 @@ def test_checkbox_ends_emails_about_workspaces(acme: Tenant) -> None:
     assert 'name="no_mails">' in body(ada.get(SECURITY))
     for sent, expected in (({"no_mails": "on"}, [BOB]), ({}, [ADA, BOB])):
         ada.post(SECURITY, {"do": "mails", **sent})
-        assert (' checked> No e-mails' in body(ada.get(SECURITY))) == bool(sent)
+        assert (" checked> No e-mails" in body(ada.get(SECURITY))) == bool(sent)
         services.switch_off(webhooks.endpoint(acme), reason="410")
         assert [to for to, _ in arrived()] == expected
 

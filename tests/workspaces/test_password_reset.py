@@ -29,10 +29,10 @@ from tests.support.mails import sent
 from tests.support.nginx import Nginx
 from tests.support.server import Server, eventually
 from tests.support.staff import give_password
+from workspaces import mails
 from workspaces.accounts import passwords
 from workspaces.accounts.passwords import RESETS_BY_ADDRESS, RESETS_OF_ACCOUNT
 from workspaces.accounts.throttle import Limit
-from workspaces import mails
 from workspaces.models import ConfirmedAddress, Mail
 
 pytestmark = pytest.mark.usefixtures("still_windows")

@@ -93,7 +93,7 @@ class EndpointAction(ActionPage):
 
 
 class ChangeEndpoint(EndpointAction):
-    """Its URL, its name and its events. The form overwrites only what it has shown."""
+    """Its URL, its name and its events."""
 
     form_class = EndpointForm
 
@@ -107,20 +107,10 @@ class ChangeEndpoint(EndpointAction):
             title="Change the webhook",
             button="Save",
             facts={"Workspace": label_for(self.request, self.endpoint.workspace)},
-            hidden=[("version", services.version(self.endpoint))],
         )
 
     def run(self) -> str:
-        endpoint, seen = self.endpoint, self.request.POST.get("version", "")
-        try:
-            services.change(endpoint, **self.form.cleaned_data, by=self.user, seen=seen)
-        except services.Changed:
-            endpoint.refresh_from_db()
-            raise forms.ValidationError(
-                "The webhook was changed since you opened this form. Its URL is now "
-                f"{endpoint.url}, its events are {', '.join(endpoint.types)}. Look at the form "
-                "again: saving it replaces these."
-            ) from None
+        services.change(self.endpoint, **self.form.cleaned_data, by=self.user)
         return "The changes are saved."
 
 
@@ -138,17 +128,17 @@ class RollSecret(EndpointAction):
                 "can change over. After that, only the new one signs.",
                 *stops,
             ],
-            hidden=[("version", services.version(self.endpoint))],
+            hidden=[("seen", str(self.endpoint.previous_secret_until))],
         )
 
     def run(self) -> HttpResponse:
-        seen = self.request.POST.get("version", "")
+        seen = self.request.POST.get("seen", "")
         try:
             raw = services.roll_secret(self.endpoint, by=self.user, seen=seen)
         except services.Changed:
             raise Refused(
-                "Nothing was rolled: the webhook was changed since this form was opened. A secret "
-                "is shown only once; if you did not copy it, roll it again."
+                "Nothing was rolled: the secret was rolled since this form was opened. A secret is "
+                "shown only once; if you did not copy it, roll it again."
             ) from None
         self.endpoint.refresh_from_db(fields=["previous_secret_until"])
         return secret_page(self, raw, title="Secret rolled")
