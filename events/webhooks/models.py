@@ -29,7 +29,6 @@ def default_types() -> list[str]:
 
 class EndpointQuerySet(models.QuerySet["Endpoint"]):
     def existing(self) -> "EndpointQuerySet":
-        """Not deleted."""
         return self.filter(deleted_at=None)
 
 

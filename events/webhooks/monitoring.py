@@ -1,4 +1,4 @@
-"""What operators see of webhooks and of the feed of events: on the page "System", and as metrics.
+"""What operators see of webhooks and of the feed of events: in system checks, and as metrics.
 
 It is read in a few index lookups for each endpoint, however many deliveries wait.
 """
@@ -15,7 +15,6 @@ from django.utils import timezone
 from prometheus_client import Metric
 from prometheus_client.core import GaugeMetricFamily
 
-from config.console.system import Fact
 from events.webhooks import services
 from events.webhooks.models import Endpoint, Process
 from events.webhooks.policy import FAILING_DAYS
@@ -24,7 +23,6 @@ from events.webhooks.queue import READY
 SEEN_SECONDS = 15.0  # between two times that a process says that it is there
 LATE_SECONDS = 60  # a delivery is usually attempted within a second
 HELD_SECONDS = 60  # a transaction that writes events usually lasts less
-_MOST_COUNTED = 100_000  # pending deliveries; more are not counted
 _NEWEST = 10_000  # events that are looked at
 
 # The oldest delivery of each endpoint that works and may receive. Those of one that fails wait for
@@ -32,9 +30,6 @@ _NEWEST = 10_000  # events that are looked at
 _STATUS = f"""
     {READY}
     SELECT
-        (SELECT count(*) FROM (
-            SELECT FROM webhooks_delivery WHERE state = 'PENDING' LIMIT {_MOST_COUNTED}
-        ) AS counted),
         (SELECT extract(epoch FROM statement_timestamp() - min(first.next_attempt_at))::float8
         FROM ready CROSS JOIN LATERAL (
             SELECT next_attempt_at FROM webhooks_delivery AS delivery
@@ -45,8 +40,6 @@ _STATUS = f"""
         (SELECT count(*) FROM webhooks_process
         WHERE seen_at > statement_timestamp() - interval '{4 * SEEN_SECONDS} s'),
         (SELECT count(*) FROM webhooks_endpoint WHERE deleted_at IS NULL),
-        (SELECT count(*) FROM webhooks_endpoint
-        WHERE deleted_at IS NULL AND NOT enabled AND disabled_reason <> ''),
         (SELECT extract(epoch FROM statement_timestamp() - min(occurred_at))::float8 FROM (
             SELECT transaction, occurred_at FROM events_event ORDER BY id DESC LIMIT {_NEWEST}
         ) AS newest
@@ -56,11 +49,9 @@ _STATUS = f"""
 """  # noqa: S608 - made of constants
 # What the columns of `_STATUS` are: the names of the metrics, without "documents_".
 _METRICS = {
-    "webhooks_pending": "Deliveries that wait for an attempt",  # also for endpoints that are off
     "webhooks_overdue_seconds": "How long the oldest delivery that is due has waited",
     "webhooks_processes": "Processes that deliver",
     "webhooks_endpoints": "Endpoints",
-    "webhooks_switched_off": "Endpoints that the service has switched off",
     "events_held_seconds": "The age of the oldest event that the feed does not show yet",
     "mails_overdue_seconds": "How long the oldest e-mail that should have been sent has waited",
 }
@@ -72,34 +63,6 @@ def read_status(connection: BaseDatabaseWrapper = default_connection) -> dict[st
         cursor.execute(_STATUS)
         [row] = cursor.fetchall()
     return {name: value or 0 for name, value in zip(_METRICS, row, strict=True)}
-
-
-def read_facts() -> list[Fact]:
-    """Whether deliveries go on, and the feed shows what happens (`config.console.system`)."""
-    pending, overdue, processes, endpoints, switched_off, held, _ = read_status().values()
-    absent = processes == 0 and endpoints > 0
-    return [
-        Fact(
-            "Processes that deliver",
-            f"{processes:,}" if processes else "none",
-            "bad" if absent else "ok" if processes else "",
-            "Run: systemctl enable --now documents-api-webhooks@18101",
-        ),
-        Fact("Deliveries that wait", f"{pending:,}"),
-        Fact(
-            "The oldest one that should have been attempted",
-            f"{overdue:,.0f} s" if overdue else "none",
-            "bad" if overdue > LATE_SECONDS else "ok",
-            "Look at: journalctl -u 'documents-api-webhooks@*'; see Webhooks in docs/reference.md",
-        ),
-        Fact("Endpoints that the service has switched off", f"{switched_off:,}"),
-        Fact(
-            "The oldest event that the feed does not show yet",
-            f"{held:,.0f} s: a transaction has run for longer" if held else "none",
-            "bad" if held > HELD_SECONDS else "ok",
-            "The part Locks and transactions names the session",
-        ),
-    ]
 
 
 def read_metrics(connection: BaseDatabaseWrapper) -> Iterator[Metric]:

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from functools import cache
 from math import ceil
+from urllib.parse import urlsplit
 
 import httpcore
 from cryptography.fernet import InvalidToken
@@ -47,41 +48,36 @@ async def attempt(delivery: Delivery) -> Attempt:
 
 async def _post(delivery: Delivery, made: Attempt) -> None:
     """Sends the request, and adds what is known of the response to the attempt."""
+    url = delivery.endpoint.url
     try:
-        target = check_url(delivery.endpoint.url)
+        check_url(url)
     except ValueError as exc:
         raise AttemptFailed(f"The URL is not allowed: {exc}") from exc
     body = as_json(event_of(delivery))
-    request = httpcore.Request(
-        "POST",
-        httpcore.URL(scheme=target.scheme, host=target.host, port=target.port, target=target.path),
-        headers=[
-            ("Host", target.authority),
-            ("Content-Type", "application/json"),
-            ("Content-Length", str(len(body))),
-            ("User-Agent", USER_AGENT),
-            ("Connection", "close"),
-            *signed_headers(delivery, body),
-        ],
-        content=body,
-    )
+    headers = [
+        ("Host", urlsplit(url).netloc),
+        ("Content-Type", "application/json"),
+        ("User-Agent", USER_AGENT),
+        ("Connection", "close"),
+        *signed_headers(delivery, body),
+    ]
     network = CheckedNetwork()
     # No pool: a connection whose certificate was verified for one host must not serve another one,
     # and a kept one may be closed by the receiver at any moment.
     connection = httpcore.AsyncHTTPConnection(
-        request.url.origin, ssl_context=_trusted(), network_backend=network
+        httpcore.URL(url).origin, ssl_context=_trusted(), network_backend=network
     )
     try:
-        response = await connection.handle_async_request(request)
-        made.status = response.status
-        if response.status in policy.RETRY_AFTER_STATUSES:
-            made.retry_after = _retry_after(response.headers)
-        content = b""
-        async for part in response.aiter_stream():
-            content += part
-            made.response = _text(content)
-            if len(content) >= READ_BYTES:
-                break
+        async with connection.stream("POST", url, headers=headers, content=body) as response:
+            made.status = response.status
+            if response.status in policy.RETRY_AFTER_STATUSES:
+                made.retry_after = _retry_after(response.headers)
+            content = b""
+            async for part in response.aiter_stream():
+                content += part
+                made.response = _text(content)
+                if len(content) >= READ_BYTES:
+                    break
     finally:
         await network.close()
 

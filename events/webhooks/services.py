@@ -8,10 +8,11 @@ All of them raise Endpoint.DoesNotExist if the endpoint was deleted.
 import logging
 import uuid
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from django.contrib.auth.models import User
-from django.db import IntegrityError, transaction
+from django.core.exceptions import ValidationError
+from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
 from django.urls import reverse
@@ -41,16 +42,8 @@ MISSED = "Events that happen meanwhile are not sent: GET /api/v1/events has them
 logger = logging.getLogger(__name__)
 
 
-class AlreadyCreated(Exception):
-    """An endpoint with this id exists or existed."""
-
-
 class Changed(Exception):
     """The secret was rolled since the user has seen the page."""
-
-
-class TooMany(Exception):
-    """The workspace has as many endpoints as it may have."""
 
 
 @transaction.atomic
@@ -73,25 +66,23 @@ def create(
         The endpoint and its raw secret, which is stored encrypted only.
 
     Raises:
-        AlreadyCreated, TooMany.
+        IntegrityError: an endpoint with this id exists or existed.
+        ValidationError: the workspace has as many endpoints as it may have.
     """
     workspace = Workspace.objects.select_for_update(no_key=True).get(pk=workspace.pk)
-    raw = secrets.new()
-    try:
-        with transaction.atomic():
-            endpoint = Endpoint.objects.create(
-                id=id or uuid.uuid4(),
-                workspace=workspace,
-                url=url,
-                label=label,
-                types=list(types),
-                secret=secrets.encrypt(raw),
-                created_by=by,
-            )
-    except IntegrityError as exc:
-        raise AlreadyCreated from exc
-    if workspace.endpoints.existing().count() > policy.MOST_ENDPOINTS:
-        raise TooMany
+    raw, most = secrets.new(), policy.MOST_ENDPOINTS
+    endpoint = Endpoint.objects.create(
+        id=id or uuid.uuid4(),
+        workspace=workspace,
+        url=url,
+        label=label,
+        types=list(types),
+        secret=secrets.encrypt(raw),
+        created_by=by,
+    )
+    if workspace.endpoints.existing().count() > most:
+        text = f"A workspace may have {most} webhooks. Delete one that is not needed."
+        raise ValidationError(text)
     _record(Action.WEBHOOK_CREATED, endpoint, by, ", ".join(types))
     return endpoint, raw
 
@@ -114,19 +105,12 @@ def change(endpoint: Endpoint, *, url: str, label: str, types: Sequence[str], by
 
 
 @transaction.atomic
-def switch_on(endpoint: Endpoint, *, by: User) -> datetime | None:
-    """Lets an endpoint receive events from now on; what waited for it is delivered.
-
-    Returns:
-        When it was switched off: events since then were not sent to it. None if it was on.
-    """
+def switch_on(endpoint: Endpoint, *, by: User) -> None:
+    """Lets an endpoint receive events from now on; what waited for it is delivered."""
     now = _locked(endpoint)
-    if now.enabled:
-        return None
-    off_since = now.disabled_at
-    now.enabled, now.disabled_reason, now.disabled_at, now.failing_since = True, "", None, None
-    _save(now, Action.WEBHOOK_SWITCHED_ON, by)
-    return off_since
+    if not now.enabled:
+        now.enabled, now.disabled_reason, now.disabled_at, now.failing_since = True, "", None, None
+        _save(now, Action.WEBHOOK_SWITCHED_ON, by)
 
 
 @transaction.atomic
@@ -215,44 +199,29 @@ def send_test_event(endpoint: Endpoint, *, by: User) -> Delivery:
 
 
 @transaction.atomic
-def send_again(delivery: Delivery, *, by: User) -> bool:
-    """Sends a delivery once more, whatever became of it; False if it is being sent already."""
-    now = _existing().get(pk=delivery.endpoint_id)
-    if changed := _make_due(now.deliveries.filter(pk=delivery.pk)):
-        _record(Action.WEBHOOK_SENT_AGAIN, now, by, delivery.public_event_id)
-    return bool(changed)
-
-
-@transaction.atomic
-def send_failed_again(endpoint: Endpoint, *, by: User) -> int:
-    """Sends once more what has failed: also what waits for its next attempt, at most 10,000.
-
-    Returns:
-        How many.
-    """
-    now = _existing().get(pk=endpoint.pk)
-    failing = now.deliveries.filter(FAILING).values("pk")[:MOST_AGAIN]
-    count = _make_due(now.deliveries.filter(pk__in=failing))
-    if count:
-        what = f"{count:,} failed {'delivery' if count == 1 else 'deliveries'}"
-        _record(Action.WEBHOOK_SENT_AGAIN, now, by, what)
-    return count
-
-
-def _make_due(deliveries: QuerySet[Delivery]) -> int:
+def send_again(endpoint: Endpoint, *, by: User, only: Delivery | None = None) -> int:
     """Makes deliveries due now, with a whole schedule of attempts; returns how many.
 
     Those whose first attempt is still to come are left out, and those that are being attempted.
     The consumer gets the same webhook-id; the attempts are numbered on.
+
+    Args:
+        only: this one, whatever became of it, in the place of 10,000 that have failed at most.
     """
+    now = _existing().get(pk=endpoint.pk)
+    ids = [only.pk] if only else now.deliveries.filter(FAILING).values("pk")[:MOST_AGAIN]
     free = Q(claimed_until=None) | Q(claimed_until__lte=Now())
-    return deliveries.filter(~PENDING | FAILING & free).update(
+    count = now.deliveries.filter(~PENDING | FAILING & free, pk__in=ids).update(
         state=DeliveryState.PENDING,
         next_attempt_at=Now(),
         claim=None,
         claimed_until=None,
         failures=0,
     )
+    if count:
+        many = f"{count:,} failed {'delivery' if count == 1 else 'deliveries'}"
+        _record(Action.WEBHOOK_SENT_AGAIN, now, by, only.public_event_id if only else many)
+    return count
 
 
 def tell_admins(endpoint: Endpoint, what: str, text: str, **options: str) -> None:

@@ -1,14 +1,11 @@
 """A process that delivers: it claims what is due, makes the attempts, and saves their results.
 
-The attempts run on an event loop; one thread has the connection to the database.
+The attempts run on an event loop; one thread (`sync_to_async`) has the database connection.
 """
 
 import asyncio
-import contextlib
 import logging
 import time
-from collections.abc import Callable
-from typing import Any, TypeVar
 
 from asgiref.sync import sync_to_async
 from django.db import Error as DatabaseError
@@ -23,12 +20,10 @@ from events.webhooks.policy import ATTEMPT_SECONDS
 from events.webhooks.sender import attempt
 
 logger = logging.getLogger(__name__)
-T = TypeVar("T")
 
 MOST = 400  # attempts at once
 IDLE_SECONDS = 0.5  # between two looks for what is due
-PAUSE_SECONDS = 0.05  # the same while there is work; what becomes due meanwhile is one batch
-DATABASE_SECONDS = 20.0  # for one call of the database
+PAUSE_SECONDS = 0.05  # the same while attempts are in progress
 STOP_SECONDS = ATTEMPT_SECONDS + 5.0  # for the attempts in progress after a signal
 
 ATTEMPTS = Counter("documents_webhooks_attempts", "Attempts of webhook deliveries", ["result"])
@@ -42,7 +37,6 @@ class Worker:
     def __init__(self) -> None:
         self._running: set[asyncio.Task[None]] = set()
         self._ended: list[Attempt] = []
-        self._wake = asyncio.Event()  # an attempt has ended
         self._seen = 0.0  # when this process last said that it is there
 
     async def run(self, shutdown: Shutdown) -> None:
@@ -56,35 +50,28 @@ class Worker:
             while (self._running or self._ended) and time.monotonic() < end:
                 await self._cycle(claims=False)
         finally:
-            await _in_database(connections.close_all)
+            await sync_to_async(connections.close_all)()
 
     async def _cycle(self, *, claims: bool) -> None:
         """Saves what has ended, claims what is due, and waits for a moment."""
         started = time.monotonic()
-        worked = False
-        self._wake.clear()
         try:
             if self._seen < started - monitoring.SEEN_SECONDS:
-                await _in_database(monitoring.say_seen)
+                await sync_to_async(monitoring.say_seen)()
                 self._seen = started
             if ended := self._ended[:]:
-                worked = True
-                await _in_database(services.save_results, ended)
+                await sync_to_async(services.save_results)(ended)
                 del self._ended[: len(ended)]
             if claims:
-                for delivery in await _in_database(queue.claim, MOST - len(self._running)):
-                    worked = True
+                for delivery in await sync_to_async(queue.claim)(MOST - len(self._running)):
                     self._running.add(asyncio.create_task(self._attempt(delivery)))
         except DatabaseError as exc:
             logger.error("The database: %s; trying again.", first_line(exc))
+            await sync_to_async(connection.close)()  # the next one may work
             await asyncio.sleep(IDLE_SECONDS)
             return
-        if worked:  # a database that is slow is asked less often
-            took = time.monotonic() - started
-            await asyncio.sleep(max(PAUSE_SECONDS, took))
-        else:
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._wake.wait(), IDLE_SECONDS)
+        took = time.monotonic() - started  # a database that is slow is asked less often
+        await asyncio.sleep(max(PAUSE_SECONDS, took) if self._running else IDLE_SECONDS)
 
     async def _attempt(self, delivery: Delivery) -> None:
         made = await attempt(delivery)
@@ -99,20 +86,3 @@ class Worker:
             made.milliseconds,
         )
         self._running.remove(asyncio.current_task())  # type: ignore[arg-type] # it is a task
-        self._wake.set()
-
-
-async def _in_database(call: Callable[..., T], *args: Any) -> T:
-    """Calls a function in the thread that has the database connection.
-
-    A connection that has failed is replaced.
-    """
-
-    def guarded() -> T:
-        try:
-            return call(*args)
-        except DatabaseError:
-            connection.close()
-            raise
-
-    return await sync_to_async(guarded)()
