@@ -1,6 +1,7 @@
 """The queue of deliveries: which are due, who makes the attempts, and what became of them."""
 
 from collections.abc import Sequence
+from typing import Any
 from uuid import UUID
 
 from django.db import connection, transaction
@@ -106,11 +107,11 @@ def save(ended: Sequence[Attempt]) -> None:
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(NO_WAIT)
         cursor.executemany(SAVE, [_values(attempt) for attempt in ended])
-        _set(ids, Q(failing_since__isnull=False) & (Q(pk__in=works) | ~tried), None)
+        _set(ids, ~Q(failing_since=None) & (Q(pk__in=works) | Q(~tried)), None)
         _set(ids - works, Q(tried, failing_since=None), Now())
 
 
-def _values(attempt: Attempt) -> dict[str, object]:
+def _values(attempt: Attempt) -> dict[str, Any]:
     """The values of `SAVE`. A test event has one attempt: somebody looks at its result."""
     delivery, succeeded = attempt.delivery, attempt.succeeded
     ends = succeeded or delivery.type == TEST_EVENT

@@ -9,6 +9,7 @@ import logging
 import uuid
 from collections.abc import Sequence
 from datetime import timedelta
+from typing import Any
 
 from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
@@ -209,7 +210,7 @@ def send_again(endpoint: Endpoint, *, by: User, only: Delivery | None = None) ->
         only: this one, whatever became of it, in the place of 10,000 that have failed at most.
     """
     now = _existing().get(pk=endpoint.pk)
-    ids = [only.pk] if only else now.deliveries.filter(FAILING).values("pk")[:MOST_AGAIN]
+    ids: Any = [only.pk] if only else now.deliveries.filter(FAILING).values("pk")[:MOST_AGAIN]
     free = Q(claimed_until=None) | Q(claimed_until__lte=Now())
     count = now.deliveries.filter(~PENDING | FAILING & free, pk__in=ids).update(
         state=DeliveryState.PENDING,

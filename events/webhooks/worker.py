@@ -9,7 +9,7 @@ import time
 
 from asgiref.sync import sync_to_async
 from django.db import Error as DatabaseError
-from django.db import connection, connections
+from django.db import connections
 from prometheus_client import Counter
 
 from config.management.progress import first_line
@@ -67,7 +67,7 @@ class Worker:
                     self._running.add(asyncio.create_task(self._attempt(delivery)))
         except DatabaseError as exc:
             logger.error("The database: %s; trying again.", first_line(exc))
-            await sync_to_async(connection.close)()  # the next one may work
+            await sync_to_async(connections.close_all)()  # the next one may work
             await asyncio.sleep(IDLE_SECONDS)
             return
         took = time.monotonic() - started  # a database that is slow is asked less often
