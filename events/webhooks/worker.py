@@ -21,7 +21,9 @@ from events.webhooks.sender import attempt
 
 logger = logging.getLogger(__name__)
 
-MOST = 400  # attempts at once
+MOST = 800  # attempts at once
+SHARE = 100  # attempts at once that have just begun: other processes may have the rest
+JUST_SECONDS = 2.0
 IDLE_SECONDS = 0.5  # between two looks for what is due
 PAUSE_SECONDS = 0.05  # the same while attempts are in progress
 STOP_SECONDS = ATTEMPT_SECONDS + 5.0  # for the attempts in progress after a signal
@@ -35,7 +37,7 @@ class Worker:
     """One process's attempts."""
 
     def __init__(self) -> None:
-        self._running: set[asyncio.Task[None]] = set()
+        self._running: dict[asyncio.Task[None], float] = {}  # with their start
         self._ended: list[Attempt] = []
         self._seen = 0.0  # when this process last said that it is there
 
@@ -63,8 +65,12 @@ class Worker:
                 await sync_to_async(services.save_results)(ended)
                 del self._ended[: len(ended)]
             if claims:
-                for delivery in await sync_to_async(queue.claim)(MOST - len(self._running)):
-                    self._running.add(asyncio.create_task(self._attempt(delivery)))
+                # Endpoints that are slow hold none of the places of those that are not.
+                just = sum(start > started - JUST_SECONDS for start in self._running.values())
+                free = max(0, min(MOST - len(self._running), SHARE - just))
+                for delivery in await sync_to_async(queue.claim)(free):
+                    task = asyncio.create_task(self._attempt(delivery))
+                    self._running[task] = time.monotonic()
         except DatabaseError as exc:
             logger.error("The database: %s; trying again.", first_line(exc))
             await sync_to_async(connections.close_all)()  # the next one may work
@@ -85,4 +91,4 @@ class Worker:
             made.error or f"status {made.status}",
             made.milliseconds,
         )
-        self._running.remove(asyncio.current_task())  # type: ignore[arg-type] # it is a task
+        del self._running[asyncio.current_task()]  # type: ignore[arg-type] # it is a task
