@@ -79,7 +79,6 @@ def create(
         label=label,
         types=list(types),
         secret=secrets.encrypt(raw),
-        created_by=by,
     )
     if workspace.endpoints.existing().count() > most:
         text = f"A workspace may have {most} webhooks. Delete one that is not needed."
