@@ -52,7 +52,7 @@ def test_docs_have_the_limits_of_webhooks_and_events(text: str) -> None:
     assert f"For {policy.BOTH_SECRETS.total_seconds() / 3600:.0f} hours after" in text
     assert f"kept for {KEEP_DAYS} days" in text
     assert policy.FAILING_DAYS == 5
-    assert "five days in which no attempt succeeds" in text
+    assert "five days in which events are being sent and no attempt succeeds" in text
     assert "five minutes" in text  # the package's tolerance
     assert "Redirects are not followed" in text
     assert f"<code>User-Agent: {sender.USER_AGENT}</code>" in text
