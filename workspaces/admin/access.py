@@ -160,5 +160,5 @@ def admins_of(workspace: Workspace) -> str:
     logins = ", ".join(sorted(str(each.user) for each in admins))
     if not logins:
         return "It has no admin who can sign in."
-    told = ", who get an e-mail unless they want none" if mails.available() else ""
+    told = ", who get an e-mail unless they have chosen not to" if mails.available() else ""
     return f"Its admins: {logins}{told}."
