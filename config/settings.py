@@ -69,7 +69,6 @@ FILE_UPLOAD_HANDLERS: list[str] = []  # no form uploads a file, so none is ever 
 INSTALLED_APPS = [
     "config.apps.ConfigConfig",
     "workspaces",
-    "workspaces.mails",
     "audit",
     "apikeys",
     "apikeys.usage",

@@ -8,9 +8,11 @@ the operator, or what `config.runtime.request_context.actor` returns. Readers of
 
 from django.contrib.auth.models import User
 from django.db import transaction
+from django.urls import reverse
 
 from audit.models import Action
 from audit.record import record
+from workspaces import mails
 from workspaces.models import Membership, Workspace
 
 
@@ -43,6 +45,7 @@ def change_plan(workspace: Workspace, plan: str, *, by: str, reason: str) -> Non
         Workspace.objects.filter(pk=now.pk).update(plan=plan)
         detail = f"{now.plan} → {plan}: {reason}"
         record(Action.PLAN_CHANGED, by=by, workspace=now.snapshot(), detail=detail)
+        _tell(now, "Plan changed", detail, by)
 
 
 @transaction.atomic
@@ -53,6 +56,13 @@ def set_suspended(workspace: Workspace, suspended: bool, *, by: str, reason: str
         Workspace.objects.filter(pk=now.pk).update(suspended=suspended)
         action = Action.WORKSPACE_SUSPENDED if suspended else Action.WORKSPACE_REINSTATED
         record(action, by=by, workspace=now.snapshot(), detail=reason)
+        _tell(now, f"Workspace {'suspended' if suspended else 'reinstated'}", reason, by)
+
+
+def _tell(workspace: Workspace, what: str, why: str, by: str) -> None:
+    path = reverse("admin:workspaces_workspace_change", args=[workspace.pk])
+    text = f"{why}\nBy: {by}\n\nKeys work unless the workspace is suspended or its plan has no API."
+    mails.tell_admins(workspace, f"{what}: {workspace}", text, path, by=by)
 
 
 @transaction.atomic

@@ -216,6 +216,43 @@ class Invitation(models.Model):
         return self.expires_at <= timezone.now()
 
 
+class Mail(models.Model):
+    """An e-mail that waits. It may have a secret link, so its text is erased once it is sent.
+
+    Attributes:
+        about: what it is about, if nobody is to be told twice.
+        due_at: the next attempt; None once it is sent.
+    """
+
+    to = models.EmailField(blank=True)
+    subject = models.CharField(max_length=500)
+    text = models.TextField()
+    about = models.CharField(max_length=200, blank=True)
+    created_at = models.DateTimeField(default=timezone.now)
+    due_at = models.DateTimeField(default=timezone.now, null=True, db_index=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["to", "about"], condition=~models.Q(about=""), name="mail_about_once"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.subject} to {self.to}"
+
+
+class NoMails(models.Model):
+    """A user who wants no e-mails about workspaces."""
+
+    user = models.OneToOneField(
+        settings.AUTH_USER_MODEL, models.CASCADE, primary_key=True, related_name="no_mails"
+    )
+
+    def __str__(self) -> str:
+        return str(self.user)
+
+
 class Session(AbstractBaseSession):
     """A session, with what its user sees of it; `workspaces.accounts.sessions` writes it.
 

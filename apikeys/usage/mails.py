@@ -1,4 +1,6 @@
-"""E-mails about keys: what no audit entry says is found here now and then."""
+"""E-mails about keys, which `housekeeping` finds: they expire soon, or have ended and are used."""
+
+from datetime import timedelta
 
 from django.urls import reverse
 from django.utils import timezone
@@ -7,23 +9,23 @@ from apikeys.keys import ENDED
 from apikeys.models import ApiKey, minute
 from apikeys.usage.models import RefusedRequest
 from config.api.errors import InvalidKey
-from workspaces.mails.kinds import LOOK_BACK, notify
+from workspaces.mails import tell_admins
 
 
 def notify_of_keys() -> None:
-    """Adds e-mails to the admins of the workspaces: each about a key and a reason once."""
-    keys, since = ApiKey.objects.select_related("workspace"), timezone.now() - LOOK_BACK
+    """Adds e-mails to the admins of the workspaces, about each key once."""
+    keys, day = ApiKey.objects.select_related("workspace"), timezone.now() - timedelta(days=1)
     for key in keys.filter(pk__in=ApiKey.objects.expiring()):
-        _notify("key_expiring", key, "A key expires soon", minute(key.expires_at or since))
+        when = minute(key.expires_at) if key.expires_at else ""
+        _tell(key, "A key expires soon", f"{key} expires on {when}. Roll it before, or let it end.")
     refused = RefusedRequest.objects.filter(
-        status=401, key_id__isnull=False, cause=InvalidKey.code, created_at__gte=since
+        status=401, key_id__isnull=False, cause=InvalidKey.code, created_at__gte=day
     )
     for key in keys.filter(ENDED, pk__in=refused.values("key_id")):
-        _notify("key_ended", key, "A key that has ended is used", key.state.label)
+        text = f"{key}: {key.state.label}. A program still sends it, and is refused."
+        _tell(key, "A key that has ended is used", text)
 
 
-def _notify(slug: str, key: ApiKey, title: str, detail: str) -> None:
-    facts = {"Workspace": key.workspace.name, "Key": str(key), "Detail": detail}
+def _tell(key: ApiKey, what: str, text: str) -> None:
     path = reverse("admin:apikeys_apikey_change", args=[key.pk])
-    once = f"{slug} {key.pk} {detail}"
-    notify(slug, once, key.workspace_id, f"{title}: {key.name}", facts, path)
+    tell_admins(key.workspace, f"{what}: {key.name}", text, path, about=f"{what} {key.pk}")

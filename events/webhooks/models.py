@@ -6,7 +6,6 @@ A trigger on the events adds the deliveries, in the transaction that changes the
 import uuid
 from urllib.parse import urlsplit
 
-from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models.functions import Now
@@ -29,7 +28,6 @@ def default_types() -> list[str]:
 
 class EndpointQuerySet(models.QuerySet["Endpoint"]):
     def existing(self) -> "EndpointQuerySet":
-        """Not deleted."""
         return self.filter(deleted_at=None)
 
 
@@ -57,9 +55,6 @@ class Endpoint(models.Model):
     previous_secret = models.CharField(max_length=500, blank=True)
     previous_secret_until = models.DateTimeField(null=True)
     created_at = models.DateTimeField(default=timezone.now)
-    created_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+"
-    )
     # Its deliveries stay for support.
     deleted_at = models.DateTimeField(null=True)
 

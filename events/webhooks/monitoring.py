@@ -10,21 +10,19 @@ from datetime import timedelta
 
 from django.db import connection as default_connection
 from django.db.backends.base.base import BaseDatabaseWrapper
-from django.db.models import Count
 from django.db.models.functions import Now
-from django.urls import reverse
 from django.utils import timezone
 from prometheus_client import Metric
 from prometheus_client.core import GaugeMetricFamily
 
-from events.webhooks.models import Delivery, DeliveryState, Endpoint, Process
+from events.webhooks import services
+from events.webhooks.models import Endpoint, Process
+from events.webhooks.policy import FAILING_DAYS
 from events.webhooks.queue import READY
-from workspaces.mails.kinds import notify
 
 SEEN_SECONDS = 15.0  # between two times that a process says that it is there
 LATE_SECONDS = 60  # a delivery is usually attempted within a second
 HELD_SECONDS = 60  # a transaction that writes events usually lasts less
-_MOST_COUNTED = 100_000  # pending deliveries; more are not counted
 _NEWEST = 10_000  # events that are looked at
 
 # The oldest delivery of each endpoint that works and may receive. Those of one that fails wait for
@@ -32,9 +30,6 @@ _NEWEST = 10_000  # events that are looked at
 _STATUS = f"""
     {READY}
     SELECT
-        (SELECT count(*) FROM (
-            SELECT FROM webhooks_delivery WHERE state = 'PENDING' LIMIT {_MOST_COUNTED}
-        ) AS counted),
         (SELECT extract(epoch FROM statement_timestamp() - min(first.next_attempt_at))::float8
         FROM ready CROSS JOIN LATERAL (
             SELECT next_attempt_at FROM webhooks_delivery AS delivery
@@ -45,22 +40,18 @@ _STATUS = f"""
         (SELECT count(*) FROM webhooks_process
         WHERE seen_at > statement_timestamp() - interval '{4 * SEEN_SECONDS} s'),
         (SELECT count(*) FROM webhooks_endpoint WHERE deleted_at IS NULL),
-        (SELECT count(*) FROM webhooks_endpoint
-        WHERE deleted_at IS NULL AND NOT enabled AND disabled_reason <> ''),
         (SELECT extract(epoch FROM statement_timestamp() - min(occurred_at))::float8 FROM (
             SELECT transaction, occurred_at FROM events_event ORDER BY id DESC LIMIT {_NEWEST}
         ) AS newest
         WHERE transaction >= pg_snapshot_xmin(pg_current_snapshot())::text::bigint),
-        (SELECT extract(epoch FROM statement_timestamp() - min(planned_at))::float8
-        FROM mails_mail WHERE planned_at <= statement_timestamp())
+        (SELECT extract(epoch FROM statement_timestamp() - min(created_at))::float8
+        FROM workspaces_mail WHERE due_at IS NOT NULL)
 """  # noqa: S608 - made of constants
 # What the columns of `_STATUS` are: the names of the metrics, without "documents_".
 _METRICS = {
-    "webhooks_pending": "Deliveries that wait for an attempt",  # also for endpoints that are off
     "webhooks_overdue_seconds": "How long the oldest delivery that is due has waited",
     "webhooks_processes": "Processes that deliver",
     "webhooks_endpoints": "Endpoints",
-    "webhooks_switched_off": "Endpoints that the service has switched off",
     "events_held_seconds": "The age of the oldest event that the feed does not show yet",
     "mails_overdue_seconds": "How long the oldest e-mail that should have been sent has waited",
 }
@@ -80,27 +71,13 @@ def read_metrics(connection: BaseDatabaseWrapper) -> Iterator[Metric]:
         yield GaugeMetricFamily(f"documents_{name}", _METRICS[name], value)
 
 
-def figures() -> list[tuple[str, list[str]]]:
-    """How many deliveries of the last hour, and of the last 24 hours, were delivered."""
-    texts = []
-    for hours in (1, 24):
-        since = timezone.now() - timedelta(hours=hours)
-        # By endpoint, as the index is.
-        rows = Delivery.objects.filter(endpoint__in=Endpoint.objects.all(), created_at__gt=since)
-        counts = dict(rows.order_by().values_list("state").annotate(Count("pk")))
-        texts.append(f"{counts.get(DeliveryState.DELIVERED, 0):,} of {sum(counts.values()):,}")
-    return [("Events delivered to webhooks", texts)]
-
-
 def notify_of_failing() -> None:
     """Adds an e-mail to the admins about each endpoint that has failed for an hour."""
     since = timezone.now() - timedelta(hours=1)
     failing = Endpoint.objects.existing().filter(enabled=True, failing_since__lt=since)
     for each in failing.select_related("workspace"):
-        name, once = each.workspace.name, f"webhook {each.pk} {each.failing_since}"
-        facts = {"Workspace": name, "Webhook": each.public_url}
-        path = reverse("admin:webhooks_endpoint_change", args=[each.pk])
-        notify("webhook", once, each.workspace_id, f"A webhook fails: {name}", facts, path)
+        text = f"{each.public_url} fails. After {FAILING_DAYS} days of that it is switched off."
+        services.tell_admins(each, "A webhook fails", text, about=f"{each.pk} {each.failing_since}")
 
 
 def say_seen() -> None:

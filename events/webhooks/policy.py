@@ -12,9 +12,7 @@ RETRY_AFTER_STATUSES = (429, 503)  # with which Retry-After counts
 
 ATTEMPT_SECONDS = 15.0  # from resolving the host's name to the response's last byte
 LEASE_SECONDS = 20  # that a process has a delivery for itself; if it is killed, others wait so long
-AT_ONCE = 10  # attempts in progress for an endpoint, over all processes
-AT_ONCE_DEGRADED = 1  # for one that fails or is slow
-SLOW_SECONDS = 2.0  # an attempt that takes longer makes its endpoint a slow one
+AT_ONCE = 10  # attempts in progress for an endpoint, over all processes; 1 if it fails
 
 FAILING_DAYS = 5  # that deliveries are tried without any success, until an endpoint is off
 FAILING = f"no attempt has succeeded for {FAILING_DAYS} days"

@@ -5,19 +5,20 @@ key is derived from SECRET_KEY, so a copy of the database alone signs nothing.
 """
 
 import base64
+import logging
 import secrets
 from functools import cache
 
 from cryptography.fernet import Fernet, InvalidToken, MultiFernet
-from cryptography.hazmat.primitives.hashes import SHA256
-from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from django.conf import settings
+from django.utils.crypto import salted_hmac
 
 from events.webhooks.models import Endpoint
 
+logger = logging.getLogger(__name__)
+
 PREFIX = "whsec_"  # https://www.standardwebhooks.com
 BYTES = 32  # the standard allows 24 to 64
-_COLUMNS = ("secret", "previous_secret")
 
 
 def new() -> str:
@@ -39,40 +40,28 @@ def decrypt(stored: str) -> str:
     return _fernet().decrypt(stored).decode()
 
 
-def encrypt_again() -> tuple[int, int]:
-    """Encrypts under SECRET_KEY what is still encrypted under a fallback.
-
-    Returns:
-        How many endpoints were changed, and how many have a secret that no key decrypts.
-    """
-    changed = unknown = 0
-    for endpoint in Endpoint.objects.existing().only(*_COLUMNS).iterator():
-        old = {name: stored for name in _COLUMNS if (stored := getattr(endpoint, name))}
+def encrypt_again() -> None:
+    """While there are SECRET_KEY_FALLBACKS, encrypts all secrets under SECRET_KEY."""
+    for endpoint in Endpoint.objects.existing() if settings.SECRET_KEY_FALLBACKS else []:
+        old = {"secret": endpoint.secret, "previous_secret": endpoint.previous_secret}
         try:
-            new = {name: _encrypted_again(stored) for name, stored in old.items()}
+            new = {
+                name: stored and _fernet().rotate(stored).decode() for name, stored in old.items()
+            }
         except InvalidToken:
-            unknown += 1
+            logger.error("No key decrypts the secret of endpoint %s", endpoint.pk)
             continue
         # Unless somebody has rolled the secret meanwhile.
-        changed += new != old and Endpoint.objects.filter(pk=endpoint.pk, **old).update(**new)
-    return changed, unknown
-
-
-def _encrypted_again(stored: str) -> str:
-    """The same if SECRET_KEY decrypts it already."""
-    try:
-        Fernet(_derived(settings.SECRET_KEY)).decrypt(stored)
-    except InvalidToken:
-        return _fernet().rotate(stored).decode()
-    return stored
+        Endpoint.objects.filter(pk=endpoint.pk, **old).update(**new)
 
 
 def _fernet() -> MultiFernet:
-    keys = (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)
-    return MultiFernet([Fernet(_derived(key)) for key in keys])
+    return MultiFernet(
+        [_key(each) for each in (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)]
+    )
 
 
 @cache
-def _derived(key: str) -> bytes:
-    hkdf = HKDF(algorithm=SHA256(), length=32, salt=None, info=b"events.webhooks.secrets")
-    return base64.urlsafe_b64encode(hkdf.derive(key.encode()))
+def _key(secret_key: str) -> Fernet:
+    hashed = salted_hmac("events.webhooks.secrets", "", secret=secret_key, algorithm="sha256")
+    return Fernet(base64.urlsafe_b64encode(hashed.digest()))

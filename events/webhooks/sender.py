@@ -1,9 +1,6 @@
 """One attempt: a signed POST over a connection of its own, to an address that was checked."""
 
 import asyncio
-import base64
-import hashlib
-import hmac
 import logging
 import ssl
 import time
@@ -11,17 +8,18 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from functools import cache
 from math import ceil
+from urllib.parse import urlsplit
 
 import httpcore
 from cryptography.fernet import InvalidToken
 from django.utils.http import parse_http_date_safe
+from standardwebhooks import Webhook
 
 from config.api.responses import as_json
 from events.serializers import event_of
 from events.webhooks import policy, secrets
 from events.webhooks.models import RESPONSE_LENGTH, Attempt, Delivery
-from events.webhooks.network import AttemptFailed, CheckedNetwork
-from events.webhooks.targets import Target, check_url
+from events.webhooks.targets import AttemptFailed, CheckedNetwork, check_url
 
 logger = logging.getLogger(__name__)
 
@@ -50,46 +48,38 @@ async def attempt(delivery: Delivery) -> Attempt:
 
 async def _post(delivery: Delivery, made: Attempt) -> None:
     """Sends the request, and adds what is known of the response to the attempt."""
+    url = delivery.endpoint.url
     try:
-        target = check_url(delivery.endpoint.url)
+        check_url(url)
     except ValueError as exc:
         raise AttemptFailed(f"The URL is not allowed: {exc}") from exc
     body = as_json(event_of(delivery))
-    request = httpcore.Request(
-        "POST",
-        httpcore.URL(scheme=target.scheme, host=target.host, port=target.port, target=target.path),
-        headers=[*_headers(target, body), *signed_headers(delivery, body)],
-        content=body,
-    )
+    headers = [
+        ("Host", urlsplit(url).netloc),
+        ("Content-Type", "application/json"),
+        ("User-Agent", USER_AGENT),
+        ("Connection", "close"),
+        *signed_headers(delivery, body),
+    ]
     network = CheckedNetwork()
     # No pool: a connection whose certificate was verified for one host must not serve another one,
     # and a kept one may be closed by the receiver at any moment.
     connection = httpcore.AsyncHTTPConnection(
-        request.url.origin, ssl_context=_trusted(), network_backend=network
+        httpcore.URL(url).origin, ssl_context=_trusted(), network_backend=network
     )
     try:
-        response = await connection.handle_async_request(request)
-        made.status = response.status
-        if response.status in policy.RETRY_AFTER_STATUSES:
-            made.retry_after = _retry_after(response.headers)
-        content = b""
-        async for part in response.aiter_stream():
-            content += part
-            made.response = _text(content)
-            if len(content) >= READ_BYTES:
-                break
+        async with connection.stream("POST", url, headers=headers, content=body) as response:
+            made.status = response.status
+            if response.status in policy.RETRY_AFTER_STATUSES:
+                made.retry_after = _retry_after(response.headers)
+            content = b""
+            async for part in response.aiter_stream():
+                content += part
+                made.response = _text(content)
+                if len(content) >= READ_BYTES:
+                    break
     finally:
         await network.close()
-
-
-def _headers(target: Target, body: bytes) -> list[tuple[str, str]]:
-    return [
-        ("Host", target.authority),
-        ("Content-Type", "application/json"),
-        ("Content-Length", str(len(body))),
-        ("User-Agent", USER_AGENT),
-        ("Connection", "close"),
-    ]
 
 
 def signed_headers(delivery: Delivery, body: bytes) -> list[tuple[str, str]]:
@@ -98,26 +88,18 @@ def signed_headers(delivery: Delivery, body: bytes) -> list[tuple[str, str]]:
     Raises:
         AttemptFailed: the endpoint's secret cannot be decrypted.
     """
-    id, timestamp = delivery.public_event_id, str(int(time.time()))
-    endpoint = delivery.endpoint
+    id, endpoint, now = delivery.public_event_id, delivery.endpoint, datetime.now(UTC)
     stored = [endpoint.secret, *([endpoint.previous_secret] if endpoint.has_two_secrets else [])]
     try:
-        keys = [secrets.decrypt(each) for each in stored]
+        keys = [Webhook(secrets.decrypt(each)) for each in stored]
     except InvalidToken as exc:
         logger.error("No key decrypts the secret of endpoint %s", endpoint.pk)
         raise AttemptFailed("This service cannot read the endpoint's secret: roll it.") from exc
-    content = f"{id}.{timestamp}.".encode() + body
     return [
         ("webhook-id", id),
-        ("webhook-timestamp", timestamp),
-        ("webhook-signature", " ".join(signature(key, content) for key in keys)),
+        ("webhook-timestamp", str(int(now.timestamp()))),
+        ("webhook-signature", " ".join(key.sign(id, now, body.decode()) for key in keys)),
     ]
-
-
-def signature(secret: str, content: bytes) -> str:
-    """ "v1,…": what a secret signs."""
-    key = base64.b64decode(secret.removeprefix(secrets.PREFIX))
-    return "v1," + base64.b64encode(hmac.digest(key, content, hashlib.sha256)).decode()
 
 
 def _retry_after(headers: Iterable[tuple[bytes, bytes]]) -> int:

@@ -8,14 +8,16 @@ All of them raise Endpoint.DoesNotExist if the endpoint was deleted.
 import logging
 import uuid
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import timedelta
+from typing import Any
 
 from django.contrib.auth.models import User
-from django.db import IntegrityError, transaction
+from django.core.exceptions import ValidationError
+from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
+from django.urls import reverse
 from django.utils import timezone
-from django.utils.crypto import constant_time_compare, salted_hmac
 
 from audit.models import Action
 from audit.record import record
@@ -32,23 +34,17 @@ from events.webhooks.models import (
     Endpoint,
     public_url,
 )
+from workspaces import mails
 from workspaces.models import Workspace
 
 MOST_AGAIN = 10_000  # deliveries that are sent again at once
+MISSED = "Events that happen meanwhile are not sent: GET /api/v1/events has them for 30 days."
 
 logger = logging.getLogger(__name__)
 
 
-class AlreadyCreated(Exception):
-    """An endpoint with this id exists or existed."""
-
-
 class Changed(Exception):
-    """Somebody has changed the endpoint since the user has seen it."""
-
-
-class TooMany(Exception):
-    """The workspace has as many endpoints as it may have."""
+    """The secret was rolled since the user has seen the page."""
 
 
 @transaction.atomic
@@ -71,53 +67,29 @@ def create(
         The endpoint and its raw secret, which is stored encrypted only.
 
     Raises:
-        AlreadyCreated, TooMany.
+        IntegrityError: an endpoint with this id exists or existed.
+        ValidationError: the workspace has as many endpoints as it may have.
     """
     workspace = Workspace.objects.select_for_update(no_key=True).get(pk=workspace.pk)
-    raw = secrets.new()
-    try:
-        with transaction.atomic():
-            endpoint = Endpoint.objects.create(
-                id=id or uuid.uuid4(),
-                workspace=workspace,
-                url=url,
-                label=label,
-                types=list(types),
-                secret=secrets.encrypt(raw),
-                created_by=by,
-            )
-    except IntegrityError as exc:
-        raise AlreadyCreated from exc
-    if workspace.endpoints.existing().count() > policy.MOST_ENDPOINTS:
-        raise TooMany
+    raw, most = secrets.new(), policy.MOST_ENDPOINTS
+    endpoint = Endpoint.objects.create(
+        id=id or uuid.uuid4(),
+        workspace=workspace,
+        url=url,
+        label=label,
+        types=list(types),
+        secret=secrets.encrypt(raw),
+    )
+    if workspace.endpoints.existing().count() > most:
+        text = f"A workspace may have {most} webhooks. Delete one that is not needed."
+        raise ValidationError(text)
     _record(Action.WEBHOOK_CREATED, endpoint, by, ", ".join(types))
     return endpoint, raw
 
 
-def version(endpoint: Endpoint) -> str:
-    """A text for a form, by which `change` and `roll_secret` find out that it is too old."""
-    values = "\n".join([endpoint.url, endpoint.label, *endpoint.types, endpoint.secret])
-    return salted_hmac("events.webhooks.version", values).hexdigest()
-
-
 @transaction.atomic
-def change(
-    endpoint: Endpoint,
-    *,
-    url: str,
-    label: str,
-    types: Sequence[str],
-    by: User,
-    seen: str | None = None,
-) -> None:
-    """Changes the URL, the label and the types of events. Deliveries that wait go to the new URL.
-
-    Args:
-        seen: the version that the user has seen, which must still be the present one.
-
-    Raises:
-        Changed: it is not, so that the other change would be overwritten.
-    """
+def change(endpoint: Endpoint, *, url: str, label: str, types: Sequence[str], by: User) -> None:
+    """Changes the URL, the name and the types of events; what waits goes to the new URL."""
     now, changes = _locked(endpoint), []
     if now.url != url:
         queries_only = public_url(url) == now.public_url
@@ -128,25 +100,17 @@ def change(
     if set(now.types) != set(types):
         changes.append(f"{', '.join(now.types)} → {', '.join(types)}")
     if changes:
-        _check(now, seen)
         now.url, now.label, now.types = url, label, list(types)
         _save(now, Action.WEBHOOK_CHANGED, by, "; ".join(changes))
 
 
 @transaction.atomic
-def switch_on(endpoint: Endpoint, *, by: User) -> datetime | None:
-    """Lets an endpoint receive events from now on; what waited for it is delivered.
-
-    Returns:
-        When it was switched off: events since then were not sent to it. None if it was on.
-    """
+def switch_on(endpoint: Endpoint, *, by: User) -> None:
+    """Lets an endpoint receive events from now on; what waited for it is delivered."""
     now = _locked(endpoint)
-    if now.enabled:
-        return None
-    off_since = now.disabled_at
-    now.enabled, now.disabled_reason, now.disabled_at, now.failing_since = True, "", None, None
-    _save(now, Action.WEBHOOK_SWITCHED_ON, by)
-    return off_since
+    if not now.enabled:
+        now.enabled, now.disabled_reason, now.disabled_at, now.failing_since = True, "", None, None
+        _save(now, Action.WEBHOOK_SWITCHED_ON, by)
 
 
 @transaction.atomic
@@ -164,33 +128,45 @@ def switch_off(endpoint: Endpoint, *, by: User | None = None, reason: str = "") 
         return
     now.enabled, now.disabled_reason, now.disabled_at = False, reason, timezone.now()
     _save(now, Action.WEBHOOK_SWITCHED_OFF, by, reason)
+    text = f"{now.public_url} is off{f' because {reason}' if reason else ''}. {MISSED}"
+    tell_admins(now, "Webhook switched off", text, by=by.get_username() if by else "")
     if by is None:
         logger.warning("Endpoint %s was switched off: %s", now.pk, reason)
 
 
 def save_results(ended: Sequence[Attempt]) -> None:
     """Saves how attempts ended; endpoints that want no more, or fail too long, are switched off."""
-    failed = queue.save(ended)
+    queue.save(ended)
+    reasons = {
+        each.delivery.endpoint_id: policy.GONE
+        for each in ended
+        if each.status == policy.GONE_STATUS
+    }
     too_long = timezone.now() - timedelta(days=policy.FAILING_DAYS)
-    failing = Endpoint.objects.filter(pk__in=failed, failing_since__lt=too_long)
-    reasons = dict.fromkeys(failing.values_list("pk", flat=True), policy.FAILING)
-    gone = [each.delivery for each in ended if each.status == policy.GONE_STATUS]
-    reasons |= {delivery.endpoint_id: policy.GONE for delivery in gone}
+    ids = {each.delivery.endpoint_id for each in ended if not each.succeeded}
+    failing = Endpoint.objects.filter(pk__in=ids - reasons.keys(), failing_since__lt=too_long)
+    for id in failing.values_list("pk", flat=True):
+        reasons[id] = policy.FAILING
     for id, reason in reasons.items():
         switch_off(Endpoint(pk=id), reason=reason)
 
 
 @transaction.atomic
-def roll_secret(endpoint: Endpoint, *, by: User, seen: str | None = None) -> str:
+def roll_secret(endpoint: Endpoint, *, by: User, seen: str) -> str:
     """Replaces the secret. For 24 hours, deliveries have a signature of each of the two.
 
-    Args, Raises: as `change`.
+    Args:
+        seen: the `previous_secret_until` that the user has seen, so that one form rolls once.
 
     Returns:
         The new raw secret.
+
+    Raises:
+        Changed: the secret was rolled meanwhile.
     """
     now, raw = _locked(endpoint), secrets.new()
-    _check(now, seen)
+    if str(now.previous_secret_until) != seen:
+        raise Changed
     now.previous_secret, now.secret = now.secret, secrets.encrypt(raw)
     now.previous_secret_until = timezone.now() + policy.BOTH_SECRETS
     _save(now, Action.WEBHOOK_SECRET_ROLLED, by)
@@ -223,44 +199,36 @@ def send_test_event(endpoint: Endpoint, *, by: User) -> Delivery:
 
 
 @transaction.atomic
-def send_again(delivery: Delivery, *, by: User) -> bool:
-    """Sends a delivery once more, whatever became of it; False if it is being sent already."""
-    now = _existing().get(pk=delivery.endpoint_id)
-    if changed := _make_due(now.deliveries.filter(pk=delivery.pk)):
-        _record(Action.WEBHOOK_SENT_AGAIN, now, by, delivery.public_event_id)
-    return bool(changed)
-
-
-@transaction.atomic
-def send_failed_again(endpoint: Endpoint, *, by: User) -> int:
-    """Sends once more what has failed: also what waits for its next attempt, at most 10,000.
-
-    Returns:
-        How many.
-    """
-    now = _existing().get(pk=endpoint.pk)
-    failing = now.deliveries.filter(FAILING).values("pk")[:MOST_AGAIN]
-    count = _make_due(now.deliveries.filter(pk__in=failing))
-    if count:
-        what = f"{count:,} failed {'delivery' if count == 1 else 'deliveries'}"
-        _record(Action.WEBHOOK_SENT_AGAIN, now, by, what)
-    return count
-
-
-def _make_due(deliveries: QuerySet[Delivery]) -> int:
+def send_again(endpoint: Endpoint, *, by: User, only: Delivery | None = None) -> int:
     """Makes deliveries due now, with a whole schedule of attempts; returns how many.
 
     Those whose first attempt is still to come are left out, and those that are being attempted.
     The consumer gets the same webhook-id; the attempts are numbered on.
+
+    Args:
+        only: this one, whatever became of it, in the place of 10,000 that have failed at most.
     """
+    now = _existing().get(pk=endpoint.pk)
+    ids: Any = [only.pk] if only else now.deliveries.filter(FAILING).values("pk")[:MOST_AGAIN]
     free = Q(claimed_until=None) | Q(claimed_until__lte=Now())
-    return deliveries.filter(~PENDING | FAILING & free).update(
+    count = now.deliveries.filter(~PENDING | FAILING & free, pk__in=ids).update(
         state=DeliveryState.PENDING,
         next_attempt_at=Now(),
         claim=None,
         claimed_until=None,
         failures=0,
     )
+    if count:
+        many = f"{count:,} failed {'delivery' if count == 1 else 'deliveries'}"
+        _record(Action.WEBHOOK_SENT_AGAIN, now, by, only.public_event_id if only else many)
+    return count
+
+
+def tell_admins(endpoint: Endpoint, what: str, text: str, **options: str) -> None:
+    """Adds an e-mail for each admin of the endpoint's workspace, as `mails.tell_admins` does."""
+    path = reverse("admin:webhooks_endpoint_change", args=[endpoint.pk])
+    subject = f"{what}: {endpoint.workspace}"
+    mails.tell_admins(endpoint.workspace, subject, text, path, **options)
 
 
 def _existing(*, lock: bool = False) -> QuerySet[Endpoint]:
@@ -270,11 +238,6 @@ def _existing(*, lock: bool = False) -> QuerySet[Endpoint]:
 
 def _locked(endpoint: Endpoint) -> Endpoint:
     return _existing(lock=True).get(pk=endpoint.pk)
-
-
-def _check(now: Endpoint, seen: str | None) -> None:
-    if seen is not None and not constant_time_compare(seen, version(now)):
-        raise Changed
 
 
 def _save(endpoint: Endpoint, action: Action, by: User | None, what: str = "") -> None:

@@ -5,17 +5,19 @@ can reach. The URL cannot decide that, since its host name may lead to any addre
 attempt resolves the name once, checks every address, and connects to one of those.
 """
 
-import re
+import socket
+from functools import partial
 from ipaddress import IPv4Address, IPv6Network, ip_address, ip_network
-from typing import NamedTuple
+from typing import Any
 from urllib.parse import urlsplit
 
+import httpcore
+from anyio import CapacityLimiter, to_thread
 from django.conf import settings
+from django.core.exceptions import ValidationError
+from django.core.validators import URLValidator
 
 MAX_LENGTH = 500  # characters of a URL
-_CHARACTERS = re.compile(r"[A-Za-z0-9\-._~:/?#\[\]@!$&'()*+,;=%]+")  # RFC 3986
-_HOST = re.compile(r"(?!-)[a-z0-9_-]{1,63}(\.[a-z0-9_-]{1,63})*\.?")
-_NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*")  # the last part of an IPv4 address in any spelling
 _UNICAST = IPv6Network("2000::/3")
 _NAT64 = IPv6Network("64:ff9b::/96")  # the last 32 bits are an IPv4 address
 # Tunnels to an IPv4 address inside of the address: Teredo and 6to4, which nobody needs.
@@ -25,76 +27,37 @@ _TUNNELS = (IPv6Network("2001::/32"), IPv6Network("2002::/16"))
 _RESERVED = [
     ip_network(each) for each in ("168.63.129.16/32", "192.0.0.0/24", "192.88.99.0/24", "3fff::/20")
 ]
+CONNECT_SECONDS = 5.0  # for one address of several
+_RESOLVERS = CapacityLimiter(1000)  # more threads than attempts of a process
 
 
-class Target(NamedTuple):
-    """A URL's parts, as a connection and a request need them.
-
-    Attributes:
-        host: without the brackets of an IPv6 address.
-        authority: the Host header.
-        path: with the query.
-    """
-
-    scheme: str
-    host: str
-    port: int
-    authority: str
-    path: str
-
-
-def check_url(url: str) -> Target:
-    """The parts of an endpoint's URL.
+def check_url(url: str) -> None:
+    """Checks an endpoint's URL.
 
     Raises:
         ValueError: it must not be one; the text says what to change.
     """
-    if len(url) > MAX_LENGTH:
-        raise ValueError(f"Use a URL of at most {MAX_LENGTH} characters.")
-    if not _CHARACTERS.fullmatch(url):
-        raise ValueError(
-            "Use only the characters that a URL may have: encode others as %XX, and write a host "
-            "name of another script in its form with xn--."
-        )
+    schemes = ["https"] if _public_only() else ["https", "http"]
     try:
+        URLValidator(schemes, message="")(url)
         parts = urlsplit(url)
-        host, port = parts.hostname or "", parts.port
-    except ValueError:
-        raise ValueError("Check the host and the port: this is not a valid URL.") from None
-    schemes = ("https",) if _public_only() else ("https", "http")
-    if parts.scheme not in schemes:
-        raise ValueError(f"Begin the URL with {' or '.join(f'{each}://' for each in schemes)}.")
+        valid = len(url) <= MAX_LENGTH and parts.port != 0 and url.isascii() and url.isprintable()
+    except (ValidationError, ValueError):
+        valid = False
+    if not valid:
+        begin = " or ".join(f"{each}://" for each in schemes)
+        raise ValueError(
+            f"Begin the URL with {begin} and a host name with its domain, and use {MAX_LENGTH} "
+            "characters at most: encode others as %XX, and a host name of another script with xn--."
+        )
     if "@" in parts.netloc:
         raise ValueError("Leave out the user name and password: deliveries are signed instead.")
     if "#" in url:
         raise ValueError("Leave out the part from # on: no server receives it.")
-    if port == 0 or parts.netloc.endswith(":"):
-        raise ValueError("Leave out the port, or use one from 1 to 65535.")
-    _check_host(host)
-    authority = f"[{host}]" if ":" in host else host
-    path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-    default = 443 if parts.scheme == "https" else 80
-    if port and port != default:
-        authority += f":{port}"
-    return Target(parts.scheme, host, port or default, authority, path)
-
-
-def _check_host(host: str) -> None:
-    if not host:
-        raise ValueError("Add the host's name: https://HOST/PATH.")
-    try:
-        ip_address(host)
-    except ValueError:
-        last = host.rstrip(".").rpartition(".")[2]
-        if len(host) > 253 or not _HOST.fullmatch(host) or _NUMBER.fullmatch(last):
-            raise ValueError(
-                "Check the host: use a name such as hooks.example.com, or an IP address."
-            ) from None
-        if _public_only() and "." not in host.strip("."):
-            raise ValueError("Use a host name that is known everywhere, with its domain.") from None
-    else:
-        if not is_allowed(host):
-            raise ValueError("Use a public address: this one is reachable from some networks only.")
+    host = parts.hostname or ""
+    is_address = ":" in host or host.rstrip(".").rpartition(".")[2].isdigit()
+    if host == "localhost" and _public_only() or is_address and not is_allowed(host):
+        raise ValueError("Use a public address: this one is reachable from some networks only.")
 
 
 def is_allowed(address: str) -> bool:
@@ -118,3 +81,51 @@ def is_public(address: str) -> bool:
 
 def _public_only() -> bool:
     return bool(settings.WEBHOOK_TARGETS == "public")
+
+
+class AttemptFailed(Exception):
+    """No response; the text is a sentence for the workspace's admins."""
+
+
+class CheckedNetwork(httpcore.AsyncNetworkBackend):
+    """Connects to a host whose addresses are all allowed. For TLS, the host's name stays."""
+
+    def __init__(self) -> None:
+        self._network = httpcore.AnyIOBackend()
+        self._stream: httpcore.AsyncNetworkStream | None = None
+
+    async def connect_tcp(
+        self, host: str, port: int, *args: Any, **options: Any
+    ) -> httpcore.AsyncNetworkStream:
+        addresses = await _resolve(host, port)
+        if not all(map(is_allowed, addresses)):
+            raise AttemptFailed("The host's name leads to an address that is not public.")
+        while self._stream is None:
+            try:
+                self._stream = await self._network.connect_tcp(
+                    addresses.pop(0), port, timeout=CONNECT_SECONDS
+                )
+            except (httpcore.ConnectError, httpcore.ConnectTimeout):
+                if not addresses:
+                    raise
+        return self._stream
+
+    async def close(self) -> None:
+        """Closes the connection, whatever state it is in."""
+        if self._stream is not None:
+            await self._stream.aclose()
+
+
+async def _resolve(host: str, port: int) -> list[str]:
+    """The addresses of a host, the best one first.
+
+    Nothing can stop a resolver that waits: an attempt that ends leaves its thread behind.
+    """
+    look_up = partial(socket.getaddrinfo, host, port, type=socket.SOCK_STREAM)
+    try:
+        found = await to_thread.run_sync(look_up, abandon_on_cancel=True, limiter=_RESOLVERS)
+    except (OSError, UnicodeError):  # UnicodeError: of a label that is too long
+        found = []
+    if not found:
+        raise AttemptFailed("The host name could not be resolved.")
+    return list(dict.fromkeys(str(info[4][0]) for info in found))

@@ -1,36 +1,31 @@
 """A process that delivers: it claims what is due, makes the attempts, and saves their results.
 
-The attempts run on an event loop; one thread has the connection to the database.
+The attempts run on an event loop; one thread (`sync_to_async`) has the database connection.
 """
 
 import asyncio
-import contextlib
 import logging
 import time
-from collections.abc import Callable
-from typing import Any, TypeVar
-from uuid import UUID
 
 from asgiref.sync import sync_to_async
 from django.db import Error as DatabaseError
-from django.db import connection, connections
+from django.db import connections
 from prometheus_client import Counter
 
 from config.management.progress import first_line
 from config.management.shutdown import Shutdown, Stopped
 from events.webhooks import monitoring, queue, services
 from events.webhooks.models import Attempt, Delivery
-from events.webhooks.policy import ATTEMPT_SECONDS, SLOW_SECONDS
+from events.webhooks.policy import ATTEMPT_SECONDS
 from events.webhooks.sender import attempt
 
 logger = logging.getLogger(__name__)
-T = TypeVar("T")
 
-POOL = 100  # attempts at once of endpoints that work, and as many of those that fail or are slow
-MOST = 4 * POOL  # attempts at once
+MOST = 800  # attempts at once
+SHARE = 100  # attempts at once that have just begun: other processes may have the rest
+JUST_SECONDS = 2.0
 IDLE_SECONDS = 0.5  # between two looks for what is due
-PAUSE_SECONDS = 0.05  # the same while there is work; what becomes due meanwhile is one batch
-DATABASE_SECONDS = 20.0  # for one call of the database
+PAUSE_SECONDS = 0.05  # the same while attempts are in progress
 STOP_SECONDS = ATTEMPT_SECONDS + 5.0  # for the attempts in progress after a signal
 
 ATTEMPTS = Counter("documents_webhooks_attempts", "Attempts of webhook deliveries", ["result"])
@@ -42,10 +37,8 @@ class Worker:
     """One process's attempts."""
 
     def __init__(self) -> None:
-        self._running: dict[asyncio.Task[None], tuple[float, Delivery]] = {}  # with their start
+        self._running: dict[asyncio.Task[None], float] = {}  # with their start
         self._ended: list[Attempt] = []
-        self._slow: set[UUID] = set()
-        self._wake = asyncio.Event()  # an attempt has ended
         self._seen = 0.0  # when this process last said that it is there
 
     async def run(self, shutdown: Shutdown) -> None:
@@ -59,59 +52,36 @@ class Worker:
             while (self._running or self._ended) and time.monotonic() < end:
                 await self._cycle(claims=False)
         finally:
-            await _in_database(connections.close_all)
+            await sync_to_async(connections.close_all)()
 
     async def _cycle(self, *, claims: bool) -> None:
         """Saves what has ended, claims what is due, and waits for a moment."""
         started = time.monotonic()
-        worked = False
-        self._wake.clear()
         try:
             if self._seen < started - monitoring.SEEN_SECONDS:
-                await _in_database(monitoring.say_seen)
+                await sync_to_async(monitoring.say_seen)()
                 self._seen = started
             if ended := self._ended[:]:
-                worked = True
-                await _in_database(services.save_results, ended)
+                await sync_to_async(services.save_results)(ended)
                 del self._ended[: len(ended)]
             if claims:
-                for delivery in await _in_database(queue.claim, *self._free(), self._slow):
-                    worked = True
+                # Endpoints that are slow hold none of the places of those that are not.
+                just = sum(start > started - JUST_SECONDS for start in self._running.values())
+                free = max(0, min(MOST - len(self._running), SHARE - just))
+                for delivery in await sync_to_async(queue.claim)(free):
                     task = asyncio.create_task(self._attempt(delivery))
-                    self._running[task] = time.monotonic(), delivery
+                    self._running[task] = time.monotonic()
         except DatabaseError as exc:
             logger.error("The database: %s; trying again.", first_line(exc))
+            await sync_to_async(connections.close_all)()  # the next one may work
             await asyncio.sleep(IDLE_SECONDS)
             return
-        if worked:  # a database that is slow is asked less often
-            took = time.monotonic() - started
-            await asyncio.sleep(max(PAUSE_SECONDS, took))
-        else:
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._wake.wait(), IDLE_SECONDS)
-
-    def _free(self) -> tuple[int, int]:
-        """How many attempts may start, of endpoints that work and of degraded ones.
-
-        An attempt that takes long counts as one of a degraded endpoint, so that endpoints that
-        become slow all at once do not stop the others.
-        """
-        long_ago = time.monotonic() - SLOW_SECONDS
-        degraded = sum(
-            start < long_ago
-            or each.endpoint.failing_since is not None
-            or each.endpoint_id in self._slow
-            for start, each in self._running.values()
-        )
-        most = MOST - len(self._running)
-        free = min(most, POOL - (len(self._running) - degraded))
-        return free, max(0, min(most - free, POOL - degraded))
+        took = time.monotonic() - started  # a database that is slow is asked less often
+        await asyncio.sleep(max(PAUSE_SECONDS, took) if self._running else IDLE_SECONDS)
 
     async def _attempt(self, delivery: Delivery) -> None:
         made = await attempt(delivery)
         self._ended.append(made)
-        slow = made.milliseconds > SLOW_SECONDS * 1000
-        (self._slow.add if slow else self._slow.discard)(delivery.endpoint_id)
         ATTEMPTS.labels("succeeded" if made.succeeded else "failed").inc()
         logger.info(
             "Delivery %d of %s to endpoint %s: %s in %d ms",
@@ -122,20 +92,3 @@ class Worker:
             made.milliseconds,
         )
         del self._running[asyncio.current_task()]  # type: ignore[arg-type] # it is a task
-        self._wake.set()
-
-
-async def _in_database(call: Callable[..., T], *args: Any) -> T:
-    """Calls a function in the thread that has the database connection.
-
-    A connection that has failed is replaced.
-    """
-
-    def guarded() -> T:
-        try:
-            return call(*args)
-        except DatabaseError:
-            connection.close()
-            raise
-
-    return await sync_to_async(guarded)()

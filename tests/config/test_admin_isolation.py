@@ -36,12 +36,13 @@ from tests.support.database import privileges
 from tests.support.factories import Tenant
 from tests.support.usage import refused
 from workspaces.accounts import invitations
-from workspaces.mails.models import Choice, Mail, Notified
 from workspaces.models import (
     ConfirmedAddress,
     DocumentCount,
     Invitation,
+    Mail,
     Membership,
+    NoMails,
     Session,
     Workspace,
 )
@@ -448,7 +449,7 @@ def test_admin_is_tried_with_every_kind_of_object() -> None:
     ours = {m for m in apps.get_models() if m.__module__.split(".")[0] in OUR_APPS}
     without_pages = {DocumentCount, Leaf, Subtree, Checkpoint, KeyUsage, KeyAddress}
     without_pages |= {ConfirmedAddress, Event, Generation, Process, Session, TitleWord}
-    without_pages |= {Mail, Notified, Choice}
+    without_pages |= {Mail, NoMails}
     assert ours == tried | without_pages
     assert not [model for model in without_pages if admin.site.is_registered(model)]
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import httpcore
 import pytest
+from standardwebhooks import Webhook
 
 from events.webhooks import policy, secrets, sender
 from events.webhooks.models import Attempt, Delivery, Endpoint
@@ -26,9 +27,8 @@ def laptop(settings: Any) -> None:
     settings.WEBHOOK_TARGETS = "any"
 
 
-def send(url: str) -> Attempt:
-    """The result of an attempt to deliver to a URL."""
-    delivery = Delivery(
+def to(url: str) -> Delivery:
+    return Delivery(
         endpoint=Endpoint(url=url, secret=secrets.encrypt(secrets.new())),
         event_id=uuid.uuid4(),
         type="document.completed",
@@ -36,7 +36,11 @@ def send(url: str) -> Attempt:
         document_id=uuid.uuid4(),
         status="COMPLETED",
     )
-    return asyncio.run(sender.attempt(delivery))
+
+
+def send(url: str) -> Attempt:
+    """The result of an attempt to deliver to a URL."""
+    return asyncio.run(sender.attempt(to(url)))
 
 
 def resolving(monkeypatch: pytest.MonkeyPatch, *answers: list[str]) -> list[str]:
@@ -195,12 +199,19 @@ def test_secret_that_no_key_decrypts_is_a_failure(
     assert receiver.received == []
 
 
-def test_environment_s_proxy_is_not_used(
-    laptop: None, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+def test_request_is_signed_with_both_secrets_for_a_day_after_one_was_rolled(
+    laptop: None, receiver: Receiver
 ) -> None:
-    for name in ("http_proxy", "HTTP_PROXY", "https_proxy", "all_proxy"):
-        monkeypatch.setenv(name, f"http://127.0.0.1:{closed_port()}")
-    assert send(receiver.url()).succeeded
+    old, new = secrets.new(), secrets.new()
+    delivery = to(receiver.url())
+    delivery.endpoint.secret, delivery.endpoint.previous_secret = map(secrets.encrypt, (new, old))
+    for hours, signed in ((1, [new, old]), (-1, [new])):
+        delivery.endpoint.previous_secret_until = datetime.now(UTC) + timedelta(hours=hours)
+        assert asyncio.run(sender.attempt(delivery)).succeeded
+        received = receiver.received.pop()
+        assert len(received.headers["webhook-signature"].split()) == len(signed)
+        for raw in signed:
+            Webhook(raw).verify(received.body, received.headers)
 
 
 # --- Addresses -------------------------------------------------------------------------------

@@ -1,18 +1,15 @@
 """manage.py deliver_webhooks: each event arrives, signed, whatever happens to processes."""
 
 import time
-from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from django.utils import timezone
 from standardwebhooks.webhooks import Webhook
 
-from audit.models import AuditEntry
 from config.api.responses import as_json
 from events.models import Event
 from events.serializers import event
-from events.webhooks import policy, secrets
+from events.webhooks import policy
 from events.webhooks.models import Attempt, Delivery, DeliveryState, Process
 from tests.support import factories, server
 from tests.support.factories import Tenant
@@ -68,44 +65,6 @@ def test_event_arrives_signed_with_the_bytes_of_the_feed_s_object(
     assert "token" not in text
     assert "thanks" not in text
     assert "Warning" not in text
-
-
-def test_event_has_two_signatures_while_a_secret_is_rolled(
-    acme: Tenant, receiver: Receiver, log: Path
-) -> None:
-    old = [secrets.new(), secrets.new()]
-    ends = [timezone.now() + timedelta(hours=1), timezone.now() - timedelta(hours=1)]
-    new = [
-        endpoint(
-            acme,
-            receiver.url(f"/200/{number}"),
-            previous_secret=secrets.encrypt(raw),
-            previous_secret_until=end,
-        )[1]
-        for number, (raw, end) in enumerate(zip(old, ends, strict=True))
-    ]
-    factories.listed(acme.workspace, 1)
-    with delivering(log):
-        assert eventually(all_delivered), log.read_text()
-    rolling, rolled = sorted(receiver.received, key=lambda each: each.path)
-    assert len(rolling.headers["webhook-signature"].split()) == 2
-    Webhook(new[0]).verify(rolling.body, rolling.headers)
-    Webhook(old[0]).verify(rolling.body, rolling.headers)
-    assert len(rolled.headers["webhook-signature"].split()) == 1
-    Webhook(new[1]).verify(rolled.body, rolled.headers)
-
-
-def test_410_switches_the_endpoint_off_and_says_so(
-    acme: Tenant, receiver: Receiver, log: Path
-) -> None:
-    gone, _ = endpoint(acme, receiver.url("/410"))
-    factories.listed(acme.workspace, 1)
-    with delivering(log):
-        assert eventually(lambda: not type(gone).objects.get().enabled), log.read_text()
-    entry = AuditEntry.objects.get(action="webhook.switched_off")
-    assert "410" in entry.detail
-    delivery = Delivery.objects.get()
-    assert (delivery.state, delivery.attempts) == (PENDING, 1)  # it waits for "on"
 
 
 def test_two_processes_share_the_work_and_ten_attempts_are_in_progress(

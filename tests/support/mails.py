@@ -4,13 +4,12 @@ from typing import Any
 
 from django.core import mail
 
-from workspaces.mails import kinds, queue
+from workspaces import mails
 
 
 def sent() -> list[Any]:
-    """Adds e-mails about new audit entries and sends those that are due; all of the test."""
-    kinds.notify_of_log()
-    while queue.deliver():
+    """Sends the e-mails that are due; all of the test."""
+    while mails.deliver():
         pass
     return mail.outbox
 

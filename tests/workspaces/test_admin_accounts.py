@@ -17,7 +17,6 @@ from config.runtime.logs import redact
 from tests.support import factories, staff
 from tests.support.database import waiting_for_lock
 from tests.support.factories import Tenant
-from tests.support.mails import sent
 from tests.support.server import eventually
 from tests.support.staff import body
 from workspaces.accounts import rights
@@ -183,10 +182,7 @@ def test_right_to_every_workspace_needs_a_second_factor(
     assert told() == []
 
 
-def test_operator_is_made_with_a_reason_and_the_name_typed(
-    acme: Tenant, desk: Client, mailoutbox: Any, settings: Any
-) -> None:
-    settings.EMAIL_HOST = "mail.example"
+def test_operator_is_made_with_a_reason_and_the_name_typed(acme: Tenant, desk: Client) -> None:
     TOTPDevice.objects.create(user=acme.admin, name="app")
     html = body(desk.get(page(acme.admin, "make_operator")))
     assert "sees every workspace" in html
@@ -202,8 +198,6 @@ def test_operator_is_made_with_a_reason_and_the_name_typed(
         (Action.ACCOUNT_CHANGED, acme.admin.username, changed),
         (Action.OPERATOR_MADE, acme.admin.username, "She joins the team"),
     ]
-    assert [mail.to for mail in sent()] == [[acme.admin.email]]  # not to who did it
-    assert "She joins the team" in mailoutbox[0].body
     right(desk, acme.admin, "end-operator")
     acme.admin.refresh_from_db()
     assert not is_operator(acme.admin)

@@ -24,14 +24,14 @@ from audit.models import Action
 from audit.record import record
 from config.console.base import request_user
 from config.runtime.request_context import base_url
+from workspaces import mails
 from workspaces.accounts import known_browser
 from workspaces.accounts.logins import with_login
-from workspaces.accounts.notices import address_of
 from workspaces.accounts.pages import SitePage
 from workspaces.accounts.rights import confirm_address
 from workspaces.accounts.sign_in import check_own_password
 from workspaces.accounts.throttle import Attempt, Limit, responds_429, usage_of
-from workspaces.mails import queue as mail
+from workspaces.mails import address_of
 from workspaces.models import can_sign_in
 
 # E-mails that are requested within an hour, whether the account exists or not.
@@ -106,7 +106,7 @@ class ResetForm(forms.Form):
         base = base_url(self._request)
         url = base + link("password_reset_confirm", user, default_token_generator)
         context = {"login": user.get_username(), "domain": urlsplit(base).netloc, "url": url}
-        mail.send("Set a new password", "registration/password_reset_email.txt", context, to)
+        mails.send("Set a new password", "registration/password_reset_email.txt", context, to)
 
     def _is_recorded(self) -> bool:
         usage = usage_of(self._request, RECORDED_UNKNOWN, "all", increment=True)
@@ -136,11 +136,11 @@ class Reset(SitePage, PasswordResetView):
         return {**super().get_form_kwargs(), "request": self.request}
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
-        return super().get_context_data(mail_available=mail.available(), **kwargs)
+        return super().get_context_data(mail_available=mails.available(), **kwargs)
 
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
         """Without a mail server there is no form."""
-        if not mail.available():
+        if not mails.available():
             return self.get(request)
         return super().post(request, *args, **kwargs)
 

@@ -7,13 +7,15 @@ from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.models import User
 from django.core.exceptions import BadRequest
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.views.decorators.cache import never_cache
 
 from config.console.base import request_user
+from workspaces import mails
 from workspaces.accounts import recovery_codes, second_factor, sessions
 from workspaces.accounts.forms import NameForm
 from workspaces.accounts.pages import page
-from workspaces.mails import kinds, queue
+from workspaces.models import Mail, NoMails
 
 THEME = "theme"  # a cookie, which the template of all pages reads
 THEMES = {"": "As the system", "light": "Light", "dark": "Dark"}
@@ -38,8 +40,8 @@ def security(request: HttpRequest) -> HttpResponse:
         sessions=sessions.sessions_of(user),
         current=sessions.digest(request.session.session_key),
         sign_ins=sessions.sign_ins_of(user),
-        mails=kinds.choices_of(user) if queue.available() else [],
-        modes=kinds.MODES,
+        mails=mails.available(),
+        no_mails=NoMails.objects.filter(user=user).exists(),
         theme=request.COOKIES.get(THEME, ""),
         themes=THEMES,
     )
@@ -56,10 +58,9 @@ def change(request: HttpRequest, user: User, response: HttpResponse) -> str:
             form.save()
             return "Your name was changed."
         case "mails":
-            chosen = {slug: sent.get(slug, "") for slug, *_ in kinds.choices_of(user)}
-            kinds.choose(
-                user.pk, {slug: mode for slug, mode in chosen.items() if mode in kinds.MODES}
-            )
+            NoMails.objects.filter(user=user).delete()
+            if "no_mails" in sent:
+                NoMails.objects.get_or_create(user=user)
             return "Your choice of e-mails was saved."
         case "theme":
             secure: Any = {"secure": settings.SESSION_COOKIE_SECURE, "httponly": True}
@@ -68,3 +69,12 @@ def change(request: HttpRequest, user: User, response: HttpResponse) -> str:
     only = "" if "all" in sent else sent.get("session") or "none"
     ended = sessions.end(user, by=str(user), only=only, but=request.session.session_key)
     return "Signed out there." if ended else "It had ended already."
+
+
+@never_cache
+def mailbox(request: HttpRequest) -> HttpResponse:
+    """The newest e-mails of `make run`, which sends none, for everybody there."""
+    if not settings.MAILBOX or settings.HTTPS_ONLY:
+        raise Http404
+    newest = Mail.objects.exclude(to="").order_by("-pk")[:50]
+    return page(request, "admin/mailbox.html", title="Mailbox", mails=newest)

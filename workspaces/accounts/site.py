@@ -10,8 +10,7 @@ from config.console import site
 from config.console.site import with_csp
 from workspaces.accounts import passwords, second_factor, sign_in
 from workspaces.accounts import second_factor_views as factor
-from workspaces.accounts.security import security
-from workspaces.mails import views as mails
+from workspaces.accounts.security import mailbox, security
 
 
 class Site(site.Site):
@@ -40,8 +39,7 @@ class Site(site.Site):
                 for name, (at, page) in signed_in.items()
             ),
             path("security/", self.admin_view(security), name="security"),
-            path("mails/off/", with_csp(mails.off), name="mails_off"),
-            path("mailbox/", with_csp(mails.mailbox), name="mailbox"),
+            path("mailbox/", with_csp(mailbox), name="mailbox"),
             *super().get_urls(),
         ]
 

@@ -13,6 +13,7 @@ from django_otp.models import Device
 from audit.models import Action
 from audit.record import record
 from workspaces.accounts import known_browser, notices, second_factor
+from workspaces.mails import address_of
 from workspaces.models import CAN_SIGN_IN
 
 SECONDS_FOR_CODE = 10 * 60
@@ -71,5 +72,6 @@ def complete(
     if device is not None:
         django_otp.login(request, device)
     if not known_browser.cookie_of(request, user):
-        notices.new_browser(request, user)
+        subject, to = "A new browser has signed in", address_of(user)
+        notices.send(request, subject, "new_browser", user.get_username(), to)
     known_browser.remember(response, user)

@@ -9,11 +9,10 @@ from django.template.defaultfilters import pluralize
 from django.urls import reverse
 
 from config.console.object_page import ActionPage, Prompt, Refused
-from workspaces import changes
+from workspaces import changes, mails
 from workspaces.api_access import access_warning
 from workspaces.directory import label_for
 from workspaces.forms import NewWorkspaceForm, ReasonForm
-from workspaces.mails import queue
 from workspaces.models import Membership, Workspace
 from workspaces.permissions import is_operator
 from workspaces.plans import Plan
@@ -161,5 +160,5 @@ def admins_of(workspace: Workspace) -> str:
     logins = ", ".join(sorted(str(each.user) for each in admins))
     if not logins:
         return "It has no admin who can sign in."
-    told = ", who get an e-mail unless they have chosen not to" if queue.available() else ""
+    told = ", who get an e-mail unless they have chosen not to" if mails.available() else ""
     return f"Its admins: {logins}{told}."

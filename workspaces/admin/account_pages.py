@@ -14,11 +14,11 @@ from config.console.object_page import ActionPage, Prompt, Refused
 from config.console.reauthentication import recent_sign_in_required
 from config.runtime.request_context import base_url
 from workspaces import changes
-from workspaces.accounts import passwords, second_factor, sessions
+from workspaces.accounts import notices, passwords, second_factor, sessions
 from workspaces.accounts.forms import LoginForm
 from workspaces.accounts.logins import saving_login
-from workspaces.accounts.notices import address_of, email_changed
 from workspaces.accounts.rights import is_support_staff, kinds_of, save_rights
+from workspaces.mails import address_of
 from workspaces.models import CAN_SIGN_IN, ConfirmedAddress, can_sign_in
 
 
@@ -106,7 +106,8 @@ class AccountPage(ActionPage):
         account, before = self.form.instance, address_of(self.obj)
         with saving_login():
             if address_of(account) != before:
-                email_changed(self.request, self.obj.username, before)
+                subject = "The e-mail address of your account was changed"
+                notices.send(self.request, subject, "email_changed", self.obj.username, before)
             account.save()
         return f"{account} was changed."
 

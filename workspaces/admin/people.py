@@ -11,11 +11,10 @@ from django.utils.html import format_html
 
 from config.console.object_page import Button, Prompt, Refused
 from config.runtime.request_context import base_url
-from workspaces import changes
+from workspaces import changes, mails
 from workspaces.accounts import invitations
 from workspaces.admin.access import WorkspaceAction
 from workspaces.forms import ChosenForm, InvitationForm
-from workspaces.mails import queue as mail
 from workspaces.models import Invitation, Membership
 from workspaces.permissions import is_operator, may_manage_members
 
@@ -102,7 +101,7 @@ class Invite(PeoplePage):
     title, button = "Invite an admin of {0}", "Invite"
 
     def check(self) -> None:
-        if mail.available() or is_operator(self.user):
+        if mails.available() or is_operator(self.user):
             return
         email = settings.SUPPORT_EMAIL
         link = format_html('<a href="mailto:{}">{}</a>', email, email)
@@ -113,7 +112,7 @@ class Invite(PeoplePage):
         raise Refused(format_html(text, link if email else "the operator of this service"))
 
     def run(self) -> str | HttpResponse:
-        mailed = mail.available()
+        mailed = mails.available()
         invitation, link = self.invite(mailed=mailed)
         if mailed:
             return f"An e-mail with the link is on its way to {invitation.email}."
@@ -139,7 +138,7 @@ class Invite(PeoplePage):
         }
         subject = f"Invitation to {self.obj}"
         template = "admin/workspaces/workspace/invitation.txt"
-        mail.send(subject, template, text, invitation.email)
+        mails.send(subject, template, text, invitation.email)
         return invitation, link
 
 

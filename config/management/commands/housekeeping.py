@@ -16,8 +16,7 @@ from config.management.shutdown import Shutdown, graceful_shutdown
 from events import purge as events
 from events.webhooks import monitoring, secrets
 from events.webhooks import purge as deliveries
-from workspaces import counts
-from workspaces.mails import kinds
+from workspaces import counts, mails
 
 logger = logging.getLogger(__name__)
 
@@ -29,15 +28,6 @@ def delete_sessions() -> None:
     call_command("clearsessions")
 
 
-def encrypt_secrets() -> None:
-    """Encrypts secrets under the present SECRET_KEY, so that a fallback can be removed."""
-    changed, unknown = secrets.encrypt_again()
-    if changed:
-        logger.info("The secrets of %d endpoints are encrypted under the new SECRET_KEY", changed)
-    if unknown:
-        logger.error("No key decrypts the secrets of %d endpoints", unknown)
-
-
 # Each is done until it returns something false.
 JOBS: dict[str, Callable[[], object]] = {
     "folding the counts of /me": counts.fold,
@@ -45,10 +35,11 @@ JOBS: dict[str, Callable[[], object]] = {
     "deleting old events": events.purge,
     "deleting old deliveries": deliveries.purge,
     "deleting expired sessions": delete_sessions,
-    "encrypting the secrets of webhooks again": encrypt_secrets,
+    "encrypting the secrets of webhooks again": secrets.encrypt_again,
     "notifying of keys": keys.notify_of_keys,
     "notifying of webhooks that fail": monitoring.notify_of_failing,
-    "forgetting old notifications": kinds.purge,
+    "sending e-mails": mails.deliver,  # that no process of webhooks has sent
+    "deleting old e-mails": mails.purge,
 }
 
 

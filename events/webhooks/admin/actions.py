@@ -2,14 +2,13 @@
 
 from typing import Any
 
-from django import forms
+from django.db import IntegrityError
 from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import reverse
-from django.utils.html import format_html
 
 from config.console.object_page import ActionPage, Button, Prompt, Refused
 from events.models import KEEP_DAYS
-from events.webhooks import policy, services
+from events.webhooks import services
 from events.webhooks.admin import texts
 from events.webhooks.admin.forms import EndpointForm, NewEndpointForm
 from events.webhooks.models import Delivery, Endpoint
@@ -56,11 +55,7 @@ class CreateEndpoint(ActionPage):
                 id=values["new_id"],
                 **{name: values[name] for name in EndpointForm.base_fields},
             )
-        except services.TooMany:
-            most = policy.MOST_ENDPOINTS
-            text = f"A workspace may have {most} webhooks. Delete one that is not needed."
-            raise forms.ValidationError(text) from None
-        except services.AlreadyCreated:
+        except IntegrityError:
             raise Refused(
                 "Nothing was created: this form has already created its webhook. A secret is "
                 "shown only once; if you did not copy it, roll it.",
@@ -93,7 +88,7 @@ class EndpointAction(ActionPage):
 
 
 class ChangeEndpoint(EndpointAction):
-    """Its URL, its name and its events. The form overwrites only what it has shown."""
+    """Its URL, its name and its events."""
 
     form_class = EndpointForm
 
@@ -107,20 +102,10 @@ class ChangeEndpoint(EndpointAction):
             title="Change the webhook",
             button="Save",
             facts={"Workspace": label_for(self.request, self.endpoint.workspace)},
-            hidden=[("version", services.version(self.endpoint))],
         )
 
     def run(self) -> str:
-        endpoint, seen = self.endpoint, self.request.POST.get("version", "")
-        try:
-            services.change(endpoint, **self.form.cleaned_data, by=self.user, seen=seen)
-        except services.Changed:
-            endpoint.refresh_from_db()
-            raise forms.ValidationError(
-                "The webhook was changed since you opened this form. Its URL is now "
-                f"{endpoint.url}, its events are {', '.join(endpoint.types)}. Look at the form "
-                "again: saving it replaces these."
-            ) from None
+        services.change(self.endpoint, **self.form.cleaned_data, by=self.user)
         return "The changes are saved."
 
 
@@ -138,17 +123,17 @@ class RollSecret(EndpointAction):
                 "can change over. After that, only the new one signs.",
                 *stops,
             ],
-            hidden=[("version", services.version(self.endpoint))],
+            hidden=[("seen", str(self.endpoint.previous_secret_until))],
         )
 
     def run(self) -> HttpResponse:
-        seen = self.request.POST.get("version", "")
+        seen = self.request.POST.get("seen", "")
         try:
             raw = services.roll_secret(self.endpoint, by=self.user, seen=seen)
         except services.Changed:
             raise Refused(
-                "Nothing was rolled: the webhook was changed since this form was opened. A secret "
-                "is shown only once; if you did not copy it, roll it again."
+                "Nothing was rolled: the secret was rolled since this form was opened. A secret is "
+                "shown only once; if you did not copy it, roll it again."
             ) from None
         self.endpoint.refresh_from_db(fields=["previous_secret_until"])
         return secret_page(self, raw, title="Secret rolled")
@@ -204,18 +189,16 @@ class DeleteEndpoint(EndpointAction):
 
 
 class SwitchOn(EndpointAction, Button):
-    """Says what was missed."""
+    """A second click does nothing."""
 
     def run(self) -> str:
-        off_since = services.switch_on(self.endpoint, by=self.user)
-        if off_since is None:  # a second click
-            return ""
-        waits = texts.waiting(self.endpoint.workspace)
-        return format_html(
-            "It is on: events from now on are sent to it. Pending deliveries are sent {}. {}",
-            "once the workspace may use the API" if waits else "now",
-            texts.missed(off_since),
+        services.switch_on(self.endpoint, by=self.user)
+        when = (
+            "once the workspace may use the API"
+            if texts.waiting(self.endpoint.workspace)
+            else "now"
         )
+        return f"It is on: events from now on are sent to it. Pending deliveries are sent {when}."
 
 
 class SendTestEvent(EndpointAction, Button):
@@ -232,7 +215,7 @@ class SendFailedAgain(EndpointAction, Button):
     """All undelivered deliveries of a webhook."""
 
     def run(self) -> str:
-        count = services.send_failed_again(self.endpoint, by=self.user)
+        count = services.send_again(self.endpoint, by=self.user)
         if not count:
             return "No deliveries to send again."
         what = f"{count:,} {'delivery is' if count == 1 else 'deliveries are'}"
@@ -245,6 +228,6 @@ class SendAgain(EndpointAction, Button):
     obj: Delivery
 
     def run(self) -> str:
-        if not services.send_again(self.obj, by=self.user):
+        if not services.send_again(self.endpoint, by=self.user, only=self.obj):
             raise Refused("Nothing was changed: it is being sent already.")
         return f"It is {texts.sent_again(self.endpoint)}."

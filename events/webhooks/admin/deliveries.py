@@ -22,7 +22,6 @@ from events.webhooks.admin.actions import SendAgain
 from events.webhooks.admin.forms import DeliveryFilter
 from events.webhooks.admin.texts import ENDPOINT, LIST, explanation, sent_once, waiting
 from events.webhooks.models import TEST_DOCUMENT, Attempt, Delivery, DeliveryState, Endpoint
-from events.webhooks.monitoring import figures
 from workspaces.directory import label_for, own_workspaces
 
 NO_REDIRECTS = "Redirects are not followed."
@@ -107,9 +106,6 @@ class DeliveryAdmin(WebhookAccess):
     def has_module_permission(self, request: HttpRequest) -> bool:
         """The section is that of the webhooks."""
         return False
-
-    def figures(self) -> list[tuple[str, list[str]]]:
-        return figures()
 
     def get_filter_form(self, request: HttpRequest) -> DeliveryFilter:
         return DeliveryFilter(request.GET, self.endpoint)

@@ -12,7 +12,7 @@ from prometheus_client import start_http_server
 
 from config.management.shutdown import graceful_shutdown
 from events.webhooks.worker import Worker
-from workspaces.mails.kinds import send_until
+from workspaces.mails import send_until
 
 
 class Command(BaseCommand):

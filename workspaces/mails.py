@@ -1,0 +1,106 @@
+"""E-mails: a page adds one to a table, in its transaction, and a process sends it at once.
+
+That is `deliver_webhooks`; `housekeeping` sends what is left. If a process is killed after an
+e-mail was sent and before that is stored, it is sent a second time.
+"""
+
+import logging
+import threading
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.core.mail import send_mail
+from django.db import connection
+from django.db.models import Q
+from django.template.loader import render_to_string
+from django.utils import timezone
+
+from workspaces.models import Mail, Membership, Workspace
+
+logger = logging.getLogger(__name__)
+
+EVERY = 2.0  # seconds between two looks for what is due
+RETRY = timedelta(minutes=5)
+KEEP_TRYING = timedelta(days=1)
+KEEP_ABOUT = timedelta(days=30)  # then an admin is told again
+
+
+def available() -> bool:
+    """Whether the service has a mail server (EMAIL_URL)."""
+    return bool(settings.EMAIL_HOST)
+
+
+def address_of(user: User) -> str:
+    """Where the user reads e-mails: most logins are addresses; "" if nothing is one."""
+    return next((each for each in (user.email, user.username) if "@" in each), "")
+
+
+def send(subject: str, template: str, context: Mapping[str, Any], to: str) -> None:
+    """Adds an e-mail about an account. One to "" is never sent, and takes as long to add."""
+    if available():
+        text = render_to_string(template, dict(context)).strip()
+        Mail.objects.create(to=to, subject=" ".join(subject.split()), text=text)
+
+
+def tell_admins(
+    workspace: Workspace,
+    subject: str,
+    text: str,
+    path: str,
+    *,
+    by: str = "",
+    about: str = "",
+) -> None:
+    """Adds an e-mail for each admin of the workspace who wants e-mails, but not for `by`.
+
+    Nobody gets another one with the same `about` within 30 days. `path` is that of a page.
+    """
+    if available():
+        subject = " ".join(subject.split())[:500]
+        link = settings.BASE_URL and f"\n\n{settings.BASE_URL}{path}"
+        admins = Membership.objects.admins().filter(workspace=workspace, user__no_mails=None)
+        to = {address_of(each.user) for each in admins.exclude(user__username=by)} - {""}
+        mails = [Mail(to=each, subject=subject, text=text + link, about=about) for each in to]
+        Mail.objects.bulk_create(mails, ignore_conflicts=True)
+
+
+def deliver() -> bool:
+    """Sends the e-mail that has been due for the longest time; whether there may be more."""
+    mail = Mail.objects.filter(due_at__lte=timezone.now()).order_by("due_at", "pk").first()
+    if mail is None or settings.MAILBOX or not available():
+        return False
+    row = Mail.objects.filter(pk=mail.pk)
+    if not row.filter(due_at=mail.due_at).update(due_at=timezone.now() + RETRY):
+        return True  # another process has it
+    try:
+        if mail.to:
+            send_mail(mail.subject, mail.text, None, [mail.to])
+    except Exception as exc:
+        # Not its text: a mail server may quote what it refuses.
+        error = f"{type(exc).__name__} {getattr(exc, 'smtp_code', '')}".strip()
+        logger.error("An e-mail was not sent: %s", error)
+    else:
+        row.update(due_at=None, text="")
+    return True
+
+
+def send_until(stopping: threading.Event) -> None:
+    """Sends what is due; the e-mail that is being sent is finished before it ends."""
+    while not stopping.wait(EVERY):
+        try:
+            while not stopping.is_set() and deliver():
+                pass
+        except Exception:
+            logger.exception("E-mails wait")
+            connection.close()
+    connection.close()
+
+
+def purge() -> None:
+    """Deletes e-mails that were sent, or could not be sent for a day."""
+    day, month = (timezone.now() - each for each in (KEEP_TRYING, KEEP_ABOUT))
+    old = Q(created_at__lt=month) | Q(created_at__lt=day, due_at__isnull=False)
+    Mail.objects.filter(old | Q(due_at=None, about="")).delete()

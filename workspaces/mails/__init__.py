@@ -1,1 +1,0 @@
-"""E-mails: their kinds, what each user has chosen, and the queue in the database."""
