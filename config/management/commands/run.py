@@ -10,8 +10,6 @@ import signal
 import subprocess
 import sys
 import time
-import urllib.error
-import urllib.request
 from argparse import ArgumentParser
 from io import StringIO
 from pathlib import Path
@@ -28,7 +26,7 @@ from config.management.commands import demo as demo_command
 from config.management.progress import ProgressCommand
 from config.management.shutdown import Stopped, graceful_shutdown
 from config.runtime import static_files
-from config.runtime.ports import free_port, usable_port
+from config.runtime.ports import accepts_connections, free_port, usable_port
 from documents import demo
 from events.webhooks import demo as webhooks
 from workspaces.models import Membership
@@ -111,7 +109,8 @@ class Command(ProgressCommand):
                 for command, own in processes:
                     running[command] = start(command, own, output.fileno() if log else None)
                 [server, *_] = running.values()
-                while not responds(f"{base}/healthz") and server.poll() is None:
+                port = int(base.rpartition(":")[2])
+                while not accepts_connections(HOST, port) and server.poll() is None:
                     shutdown.wait(0.1)
                 self.report("")
                 self.stdout.write("\n".join(text))
@@ -165,13 +164,6 @@ def write_variables() -> None:
     """Lets `manage.py` in another terminal use what runs here."""
     known = [name for name in (*env.VARIABLES, "DATA_DIR") if name in os.environ]
     write_private(env.file(), "".join(f"{name}={os.environ[name]}\n" for name in known))
-
-
-def responds(url: str) -> bool:
-    with contextlib.suppress(OSError):
-        urllib.request.urlopen(url, timeout=1).close()  # noqa: S310 - our own address
-        return True
-    return False
 
 
 def demo_receiver(base: str) -> dict[str, str] | None:
