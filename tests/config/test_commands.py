@@ -57,7 +57,7 @@ def test_commands_find_a_login_in_any_case(db: None, monkeypatch: pytest.MonkeyP
     workspace = Workspace.objects.get(pk=json.loads(create_workspace("One"))["id"])
     assert list(workspace.memberships.values_list("user", flat=True)) == [eva.pk]
     command("issue_key", str(workspace.pk), "Payroll", "--by", "EVA@example.com")
-    assert ApiKey.objects.get().created_by == eva
+    assert AuditEntry.objects.get(key_name="Payroll").detail == "on behalf of Eva@Example.com"
     with pytest.raises(CommandError, match="has no second factor"):
         command("remove_second_factor", "eva@EXAMPLE.com")
     monkeypatch.setattr("getpass.getpass", lambda **_: "a long enough passphrase")
