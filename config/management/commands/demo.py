@@ -15,20 +15,34 @@ from django.utils.crypto import get_random_string
 
 from apikeys import keys
 from apikeys.models import AlreadyIssued, ApiKey
-from config.management.progress import ProgressCommand
+from config.dev import past
+from config.management.progress import ProgressCommand, Report
 from config.runtime.key_format import PREFIX
 from documents import demo
+from events.webhooks import demo as webhooks
 from workspaces.accounts.logins import with_login
 from workspaces.models import Membership
+
+KEY = "make run"  # the name of the key that is printed
 
 
 class Command(ProgressCommand):
     help = "Loads the demo into an empty database, and prints its keys, logins and a curl line."
 
     def handle(self, **options: Any) -> None:
-        if demo.wanted():
-            demo.load(self.report)
+        load(self.report)
         self.stdout.write("\n".join(text(settings.BASE_URL or "http://127.0.0.1:8000")))
+
+
+def load(report: Report) -> None:
+    """The demo with its thirty days, if the database is empty."""
+    if demo.wanted():
+        demo.load(report)
+        report("Thirty days of use …")
+        admin = Membership.objects.admins().get(workspace=demo.ACME.id)
+        webhooks.receiver(admin.workspace, admin.user)  # makes the endpoint
+        key_of(admin, KEY)
+        past.invent(ApiKey.objects.get(workspace=admin.workspace, name=KEY))
 
 
 def text(base: str) -> list[str]:
@@ -41,7 +55,7 @@ def text(base: str) -> list[str]:
     admins = Membership.objects.admins().select_related("workspace", "user")
     for tenant in demo.TENANTS:
         if admin := admins.filter(workspace=tenant.id).first():
-            raw = key_of(admin, "make run")
+            raw = key_of(admin, KEY)
             lines.append(f"Key for {admin.workspace}: {raw}")
             if tenant == demo.ACME:
                 url = f"{base}/api/v1/documents?limit=2"

@@ -62,8 +62,7 @@ class Command(ProgressCommand):
         self.report("Preparing the database …")
         call_command("migrate", verbosity=0)
         static_files.collect()
-        if demo.wanted():
-            demo.load(self.report)
+        demo_command.load(self.report)
         with contextlib.suppress(CommandError):  # the log is damaged, which a page says
             call_command("verify_audit", stdout=StringIO())
         received = env.data_dir() / "received"
