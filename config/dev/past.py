@@ -1,5 +1,6 @@
 """Thirty days that the demo seems to have been used, so that each chart shows something."""
 
+import itertools
 import random
 from datetime import UTC, datetime, timedelta
 
@@ -19,14 +20,32 @@ _ENTRY = """
     INSERT INTO audit_auditentry (id, created_at, action, workspace_id, workspace_name, person,
         member, detail, key_id, key_name, key_prefix, document_id, document_title, file_type,
         file_sha256, byte_range, request_id, address, user_agent)
-    VALUES (nextval('audit_auditentry_id_seq'), %s, %s, %s, %s, '', '', '', %s, %s, %s, %s, %s,
+    VALUES (%s, %s, %s, %s, %s, '', '', '', %s, %s, %s, %s, %s,
         'signed', %s, '', %s, '192.0.2.20', 'records-sync/2.4')
 """
 
 
+RESERVED = 1000  # ids
+
+
+def reserve() -> int:
+    """The first of RESERVED ids of entries that are older than those which follow."""
+    with psycopg.connect(settings.DATABASE_OWNER_URL) as owner:
+        sequence = "audit_auditentry_id_seq"
+        first = owner.execute("SELECT nextval(%s)", [sequence]).fetchone()
+        assert first is not None  # noqa: S101 - a row
+        owner.execute("SELECT setval(%s, %s)", [sequence, first[0] + RESERVED])
+    return int(first[0])
+
+
 @transaction.atomic
-def invent(key: ApiKey) -> None:
-    """Usage and downloads of a key of the demo, and deliveries to its workspace's endpoint."""
+def invent(key: ApiKey, first: int) -> None:
+    """Usage and downloads of a key of the demo, and deliveries to its workspace's endpoint.
+
+    Args:
+        first: from `reserve`.
+    """
+    ids = itertools.count(first)
     endpoint = Endpoint.objects.get(workspace=key.workspace)
     chance = random.Random(1)  # noqa: S311 - no secret
     now = datetime.now(UTC)
@@ -44,7 +63,13 @@ def invent(key: ApiKey) -> None:
             for document in chance.sample(completed, min(busy, len(completed))):
                 moment += timedelta(seconds=chance.randrange(1, 600))
                 assert document.signed  # noqa: S101 - the database says so of a complete one
-                facts = (moment, Action.DOCUMENT_DOWNLOADED, key.workspace_id, key.workspace.name)
+                facts = (
+                    next(ids),
+                    moment,
+                    Action.DOCUMENT_DOWNLOADED,
+                    key.workspace_id,
+                    key.workspace.name,
+                )
                 facts += (key.pk, key.name, key.prefix, document.pk, document.title)
                 request_id = f"{chance.getrandbits(128):032x}"
                 owner.execute(_ENTRY, (*facts, document.signed.sha256, request_id))
