@@ -37,13 +37,12 @@ class Command(ProgressCommand):
 def load(report: Report) -> None:
     """The demo with its thirty days, if the database is empty."""
     if demo.wanted():
-        first = past.reserve()
         demo.load(report)
         report("Thirty days of use …")
         admin = Membership.objects.admins().get(workspace=demo.ACME.id)
         webhooks.receiver(admin.workspace, admin.user)  # makes the endpoint
         key_of(admin, KEY)
-        past.invent(ApiKey.objects.get(workspace=admin.workspace, name=KEY), first)
+        past.invent(ApiKey.objects.get(workspace=admin.workspace, name=KEY))
 
 
 def text(base: str) -> list[str]:
