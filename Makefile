@@ -2,7 +2,7 @@
 PYTHON ?= python3
 PORT ?= 8000
 DATA_DIR ?= var
-# Of make bench: full or small, how many rounds, and seconds of each measurement.
+# Of make bench: full or small; also ROUNDS, and FORMER, another checkout's folder.
 SCALE ?= full
 export PORT DATA_DIR
 
@@ -35,7 +35,7 @@ help:
 	@echo "make drill    follow docs/operations.md in a bare Debian, as root (minutes)"
 	@echo "make pictures make docs/pictures, and pictures of all pages in $(DATA_DIR)/tests/screenshots"
 	@echo "make bench    measure the service beside its peers (SCALE=small: a smoke test)"
-	@echo "make faults   break each part under load (SHORT=1: a smoke test; SOAK=20: minutes at the end)"
+	@echo "make faults   break each part under load (SHORT=1: a smoke test; ONLY='redis-killed overload')"
 	@echo "make check    lint, format, types, migrations"
 	@echo "make format   write the code in its format"
 	@echo "make sbom     write the list of the service's packages, docs/sbom.json"
@@ -111,10 +111,10 @@ pictures: $(STAMP)
 
 bench: $(BENCH_STAMP)
 	@$(BIN)/python -m bench --scale $(SCALE) $(if $(ROUNDS),--rounds $(ROUNDS)) \
-		$(if $(DURATION),--duration $(DURATION))
+		$(if $(FORMER),--former $(FORMER))
 
 faults: $(BENCH_STAMP)
-	@$(BIN)/python -m bench.faults $(if $(SHORT),--short) $(if $(SOAK),--soak $(SOAK))
+	@$(BIN)/python -m bench.faults $(if $(SHORT),--short) $(if $(ONLY),--only $(ONLY))
 
 check: $(BENCH_STAMP)
 	$(BIN)/ruff check .

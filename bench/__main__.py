@@ -3,50 +3,42 @@
 import argparse
 import sys
 from dataclasses import replace
+from pathlib import Path
 
-from bench import page, report
-from bench.loading import SCALES
-from bench.measuring import CONNECTIONS
-from bench.rounds import AMONG, measure_all
-from bench.servers import WORKERS
+from bench import report
+from bench.loading import FULL, SMALL
+from bench.rounds import CONNECTIONS, measure_all
+from bench.servers import FORMER, THREADS, VARIANTS, WORKERS, former
 from bench.stack import Stack
-from bench.traffic import ENDPOINTS, USES
+from bench.traffic import USES
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Measures the service and its peers.")
-    parser.add_argument("--scale", choices=SCALES, default="full")
+    parser.add_argument("--scale", choices=("full", "small"), default="full")
     parser.add_argument("--rounds", type=int)
-    parser.add_argument("--duration", type=float, help="seconds of one measurement")
+    parser.add_argument("--former", type=Path, help="the folder of another checkout")
+    parser.add_argument("--former-start", default="", help="its command, with {port}")
     options = parser.parse_args()
-    scale = SCALES[options.scale]
-    rounds, seconds = options.rounds or scale.rounds, options.duration or scale.seconds
-    scale = replace(scale, rounds=rounds, seconds=seconds)
+    scale = SMALL if options.scale == "small" else FULL
+    scale = replace(scale, rounds=options.rounds or scale.rounds)
     stack = Stack("bench")
     stack.set_as_in_production()
     stack.load(scale)
-    costs, latencies, ratios = measure_all(stack, scale)
-    compared = [m for name in ENDPOINTS for rounds in costs[name].values() for m in rounds]
-    text = page.write(
-        stack,
-        "performance.md",
-        smoke="A smoke test: its numbers mean nothing." if scale.name == "small" else "",
-        scale=scale,
-        comparison=report.comparison(costs),
-        costs=report.endpoints(costs),
-        latencies=report.latencies(latencies),
-        growth=report.growth(costs["lists"], costs["/me"]),
-        lists=report.cases(costs["lists"]),
-        searches=report.searches(costs["searches"], costs["lists"]),
-        me=report.cases(costs["/me"]),
-        downloads=report.downloads(ratios),
-        busy=max(m.client / m.seconds for m in compared),
-        among=min(AMONG, scale.workspaces),
-        uses=USES,
-        connections=CONNECTIONS,
-        workers=WORKERS,
-    )
+    variants, beside = VARIANTS, ""
+    if options.former:
+        folder = options.former.resolve()
+        variants = {**VARIANTS, FORMER: former(folder, options.former_start)}
+        beside = f"- Former release: {report.commit(folder) or folder.name}, on the same database\n"
+    costs = measure_all(stack, scale, variants)
+    targets, failed = report.judged(report.targets(costs), scale.slack)
+    smoke = "A smoke test: its numbers mean nothing." if scale.name == "small" else ""
+    numbers = {"uses": USES, "connections": CONNECTIONS, "workers": WORKERS, "threads": THREADS}
+    tables = {"beside": beside, "targets": targets, "measured": report.measured(costs)}
+    text = report.write(stack, "performance.md", smoke=smoke, scale=scale, **tables, **numbers)
     sys.stdout.write(text)
+    if failed:
+        sys.exit("Targets that are not met: " + "; ".join(failed))
 
 
 if __name__ == "__main__":

@@ -1,30 +1,25 @@
-"""The HTTP client of all loads: many requests in flight, each response compared with the right one.
-
-A load is open (requests at a fixed rate) or closed (each connection sends its next request as soon
-as it has a response).
-"""
+"""The HTTP client of all loads: many requests in flight, each body compared with the right one."""
 
 import asyncio
 import hashlib
 import re
 import time
-from collections import Counter, deque
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import cast
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
-from config.dev.service import HOST
+from config.dev.services import HOST
 
 TIMEOUT = 40.0  # seconds until a request is given up
-HEAD_END = b"\r\n\r\n"
+BLOCK = 256 * 1024  # bytes that are read at a time
 LENGTH = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)
 REQUEST_ID = re.compile(rb"\r\nrequest-id: *(\w+)", re.IGNORECASE)
 RETRY_AFTER = re.compile(rb"\r\nretry-after: *\d+", re.IGNORECASE)
+JSON = re.compile(rb"\r\ncontent-type: *application/json", re.IGNORECASE)
 CLOSE = re.compile(rb"\r\nconnection: *close", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(NamedTuple):
     """A request as it is sent, and the SHA-256 of the right body in hex digits."""
 
     endpoint: str
@@ -32,33 +27,21 @@ class Request:
     sha256: str
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What became of a request.
-
-    Attributes:
-        due: when it was sent, on the monotonic clock.
-        seconds: from then to the response's last byte.
-        problem: why there is no response, or what is wrong with it; "" if nothing is.
-        size: bytes of the body.
-    """
+class Outcome(NamedTuple):
+    """What became of a request."""
 
     endpoint: str
-    due: float
-    seconds: float
-    status: int = 0
-    problem: str = ""
-    request_id: str = ""
-    size: int = 0
-    retry_after: bool = False
+    due: float  # when it was sent, on the monotonic clock
+    seconds: float  # from then to the response's last byte
+    status: int
+    problem: str  # why there is no response, or what is wrong with it; "" if nothing is
+    request_id: str
+    polite: bool  # the response is JSON and has a Retry-After
 
     @property
     def right(self) -> bool:
         """Whether it is a 200 with the right body."""
         return self.status == 200 and not self.problem
-
-
-Done = Callable[[Outcome], object]
 
 
 def counts(outcomes: Sequence[Outcome]) -> str:
@@ -67,155 +50,85 @@ def counts(outcomes: Sequence[Outcome]) -> str:
     return ", ".join(f"{what} × {count:,}" for what, count in sorted(found.items()))
 
 
-class Connection(asyncio.Protocol):
-    """A connection with at most one request in flight."""
-
-    transport: asyncio.Transport
-
-    def __init__(self, client: "Client") -> None:
-        self._client = client
-        self._done: Done | None = None
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self.transport = cast(asyncio.Transport, transport)  # uvloop's own class
-
-    def send(self, request: Request, due: float, done: Done) -> None:
-        self._request, self._due, self._done = request, due, done
-        self._head, self._length, self._size, self._status = b"", -1, 0, 0
-        self._sha256 = hashlib.sha256()
-        self._timer = asyncio.get_running_loop().call_later(TIMEOUT, self._end, "no response")
-        self.transport.write(request.wire)
-
-    def data_received(self, data: bytes) -> None:
-        if self._done is None:  # nobody asked
-            self.transport.abort()
-            return
-        if self._length < 0:
-            head, end, data = (self._head + data).partition(HEAD_END)
-            self._head = head + end
-            if not end:
-                return
-            length = LENGTH.search(head)
-            self._length, self._status = int(length[1]) if length else 0, int(head[9:12])
-        if self._status == 200:
-            self._sha256.update(data)
-        self._size += len(data)
-        if self._size >= self._length:
-            right = self._status != 200 or self._sha256.hexdigest() == self._request.sha256
-            self._end("" if right else "wrong body")
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        self._end("cut off" if self._length >= 0 else "closed") if self._done else None
-
-    def _end(self, problem: str) -> None:
-        done, self._done = self._done, None
-        if done is None:
-            return
-        self._timer.cancel()
-        if problem or CLOSE.search(self._head):
-            self.transport.abort()
-        else:
-            self._client.idle.append(self)
-        self._client.in_flight -= 1
-        found = REQUEST_ID.search(self._head)
-        done(
-            Outcome(
-                self._request.endpoint,
-                self._due,
-                time.monotonic() - self._due,
-                self._status,
-                problem,
-                found[1].decode() if found else "",
-                self._size,
-                bool(RETRY_AFTER.search(self._head)),
-            )
-        )
-
-
 class Client:
-    """Persistent connections to one port, one for each request in flight.
+    """Persistent connections to one port, one for each request in flight; their outcomes."""
 
-    Args:
-        most: connections; a request beyond them has the outcome "unsent".
-    """
+    def __init__(self, port: int) -> None:
+        self._port = port
+        self._idle: list[tuple[asyncio.StreamReader, asyncio.StreamWriter]] = []
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._closing = False
+        self.outcomes: list[Outcome] = []
 
-    def __init__(self, port: int, most: int = 4000) -> None:
-        self._port, self._most = port, most
-        self._opening: set[asyncio.Task[None]] = set()
-        self._draining = False
-        self.idle: deque[Connection] = deque()
-        self.in_flight = 0
-
-    def send(self, request: Request, done: Done) -> None:
-        """Sends a request; `done` is called with its outcome."""
-        due = time.monotonic()
-        if self.in_flight >= self._most:
-            done(Outcome(request.endpoint, due, 0, problem="unsent"))
-            return
-        self.in_flight += 1
-        while self.idle:
-            connection = self.idle.popleft()
-            if not connection.transport.is_closing():
-                connection.send(request, due, done)
-                return
-        task = asyncio.create_task(self._open(request, due, done))
-        self._opening.add(task)
-        task.add_done_callback(self._opening.discard)
-
-    async def _open(self, request: Request, due: float, done: Done) -> None:
+    async def send(self, request: Request) -> None:
+        """Sends a request, and notes its outcome."""
+        due, status, size, problem, head = time.monotonic(), 0, 0, "", b""
+        writer = None
         try:
-            connecting = asyncio.get_running_loop().create_connection(
-                lambda: Connection(self), HOST, self._port
-            )
-            _, connection = await asyncio.wait_for(connecting, TIMEOUT)
-        except OSError as exc:  # a TimeoutError too
-            self.in_flight -= 1
-            problem = "no connection" if isinstance(exc, TimeoutError) else "refused"
-            done(Outcome(request.endpoint, due, time.monotonic() - due, problem=problem))
-        else:
-            connection.send(request, due, done)
+            async with asyncio.timeout(TIMEOUT):
+                while self._idle and self._idle[-1][0].at_eof():
+                    self._idle.pop()[1].transport.abort()
+                idle = self._idle.pop() if self._idle else None
+                reader, writer = idle or await asyncio.open_connection(HOST, self._port)
+                writer.write(request.wire)
+                head = await reader.readuntil(b"\r\n\r\n")
+                status, length = int(head[9:12]), LENGTH.search(head)
+                sha256, left = hashlib.sha256(), int(length[1]) if length else 0
+                while left > size and (block := await reader.read(min(BLOCK, left - size))):
+                    sha256.update(block)
+                    size += len(block)
+            if size < left:
+                problem = "cut off"
+            elif status == 200 and sha256.hexdigest() != request.sha256:
+                problem = "wrong body"
+        except TimeoutError:
+            problem = "no response"
+        except (OSError, asyncio.IncompleteReadError):
+            problem = "closed" if writer else "refused"
+        if writer and (problem or CLOSE.search(head)):
+            writer.transport.abort()
+        elif writer:
+            self._idle.append((reader, writer))
+        found = REQUEST_ID.search(head)
+        name = found[1].decode() if found else ""
+        polite = bool(RETRY_AFTER.search(head) and JSON.search(head))
+        seconds = time.monotonic() - due
+        self.outcomes.append(Outcome(request.endpoint, due, seconds, status, problem, name, polite))
 
-    async def at_rate(
-        self, requests: Iterator[Request], rate: float, done: Done, seconds: float = 1e9
-    ) -> None:
-        """Open loop: so many requests a second, until it is cancelled or all are sent.
+    def _run(self, task: asyncio.Task[None]) -> None:
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
 
-        What this process itself is late does not count as the service's latency.
-        """
-        due = time.monotonic()
-        for _ in range(int(rate * seconds)):
+    async def at_rate(self, requests: Iterator[Request], rate: float, seconds: float) -> None:
+        """Open loop: so many requests a second; what this process itself is late does not count."""
+        end = (due := time.monotonic()) + seconds
+        while due < end:
             await asyncio.sleep(max(0.0, due - time.monotonic()))
             due = max(due, time.monotonic() - 1 / rate) + 1 / rate
-            self.send(next(requests), done)
+            self._run(asyncio.create_task(self.send(next(requests))))
 
     async def saturate(
-        self, requests: Iterator[Request], connections: int, done: Done, seconds: float = 0.0
+        self, requests: Iterator[Request], connections: int, seconds: float, pause: float = 0.0
     ) -> None:
-        """Closed loop on so many connections, until the client drains.
+        """Closed loop until `close`; each connection may pause after a response that is not right.
 
-        Args:
-            seconds: in which the connections are opened one by one, under load. Opened all
-                together, they would all be accepted by whichever worker wakes up first.
+        They are opened in so many seconds: else all would be accepted by one quick worker.
         """
 
-        def again(outcome: Outcome) -> None:
-            done(outcome)
-            if not self._draining:
-                self.send(next(requests), again)
+        async def repeat() -> None:
+            while not self._closing:
+                await self.send(next(requests))
+                if pause and not self.outcomes[-1].right:
+                    await asyncio.sleep(pause)
 
         for _ in range(connections):
-            self.send(next(requests), again)
+            self._run(asyncio.create_task(repeat()))
             await asyncio.sleep(seconds / connections)
-
-    async def drain(self) -> None:
-        """Waits for the outcomes of all requests; a closed loop ends."""
-        self._draining = True
-        while self.in_flight:
-            await asyncio.sleep(0.01)
-        self._draining = False
 
     async def close(self) -> None:
         """Waits for the outcomes of all requests, and closes the connections."""
-        await self.drain()
-        for connection in self.idle:
-            connection.transport.abort()
+        self._closing = True
+        while self._tasks:
+            await asyncio.sleep(0.01)
+        for _, writer in self._idle:
+            writer.transport.abort()

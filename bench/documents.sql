@@ -1,4 +1,12 @@
--- The documents of one workspace with their recipients and files, newest documents first; `n`
+-- A workspace with its keys.
+INSERT INTO workspaces_workspace (id, name, plan, suspended, created_at)
+VALUES (%(id)s, %(name)s, 'BUSINESS', false, now());
+INSERT INTO apikeys_apikey (id, workspace_id, name, prefix, digest, created_at)
+SELECT key_id::uuid, %(id)s, key_name, prefix, digest, now() FROM unnest(
+    %(key_ids)s::text[], %(key_names)s::text[], %(prefixes)s::text[], %(digests)s::text[]
+) AS key (key_id, key_name, prefix, digest);
+
+-- Its documents with their recipients and files, newest documents first; `n`
 -- counts them. Every 50th was created at the same instant as the one before. Only the large
 -- workspace has CANCELLED documents close together: half of those in a fiftieth of it.
 WITH words (kinds, parties, given, family, fresh, old) AS (

@@ -2,47 +2,81 @@
 
 import contextlib
 import os
+import re
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import httpx
 import psutil
 
-from config.dev.service import HOST, die_with_parent
+from bench.loading import ROOT
+from config.dev.services import HOST, die_with_parent
 from config.runtime.ports import free_port
 
-ROOT = Path(__file__).resolve().parent.parent
 PATIENCE = 60.0  # seconds that anything gets to start or to stop
-WORKERS = 2  # processes, for all
-GRANIAN = f"granian --log-level error --host {HOST} --port {{port}} --workers {WORKERS}"
-GUNICORN = f"gunicorn --workers {WORKERS} --worker-class gthread --threads 4 --keep-alive 75 \
---log-level error --bind {HOST}:{{port}}"
+CORES = sorted(os.sched_getaffinity(0))
+WORKERS = len(CORES)  # processes, for all
+OURS, FORMER, DRF, STARLETTE = "this service", "former release", "stock DRF", "raw Starlette"
+Process = subprocess.Popen[bytes]
+
+
+def of_the_unit(pattern: str, otherwise: int) -> int:
+    """A number in the unit of the API, as operators install it."""
+    units = [file.read_text() for file in (ROOT / "deploy" / "systemd").glob("*.service")]
+    found = re.search(pattern, "".join(unit for unit in units if "config.api_settings" in unit))
+    return int(found[1]) if found else otherwise
+
+
+THREADS = of_the_unit(r"--blocking-threads[ =](\d+)", 4)
+GRANIAN = f"granian --log-level warning --host {HOST} --port {{port}}"
+WSGI = "--interface wsgi --http 1 --no-ws --respawn-failed-workers --workers-kill-timeout 30 \
+config.wsgi:application --blocking-threads"
+API = {"DJANGO_SETTINGS_MODULE": "config.api_settings", "LOG_LEVEL": "INFO", "LOG_FORMAT": "json"}
 # redis-py uses hiredis wherever it is importable; requirements.txt does not have it.
 AS_INSTALLED = {"PYTHONPATH": str(ROOT / "bench" / "peers" / "without_hiredis")}
-OURS, DRF, STARLETTE = "this service", "stock DRF", "Starlette, raw"
-# What is compared, each as its own community would run it: the command that starts it on `{port}`,
-# and variables. This service has the default number of threads (SERVER_THREADS).
+
+
+class Variant(NamedTuple):
+    """What is compared: the command that starts it on `{port}`, variables, and its folder."""
+
+    command: str
+    environment: Mapping[str, str]
+    folder: Path = ROOT
+
+
+# Each as its own community would run it; only this service writes a log line for each request.
 VARIANTS = {
-    OURS: (
-        f"{GRANIAN} --interface wsgi --blocking-threads 384 config.wsgi:application",
-        {**AS_INSTALLED, "LOG_LEVEL": "INFO"},
-    ),
-    DRF: (
-        f"{GUNICORN} django.core.wsgi:get_wsgi_application()",
+    OURS: Variant(f"{GRANIAN} --workers {WORKERS} {WSGI} {THREADS}", {**AS_INSTALLED, **API}),
+    DRF: Variant(
+        f"gunicorn --workers {WORKERS} --worker-class gthread --threads 4 --keep-alive 75"
+        f" --log-level error --bind {HOST}:{{port}} django.core.wsgi:get_wsgi_application()",
         {**AS_INSTALLED, "DJANGO_SETTINGS_MODULE": "bench.peers.drf.settings"},
     ),
-    STARLETTE: (
-        f"{GRANIAN} --interface asgi --blocking-threads 1 bench.peers.starlette:app",
-        {},
+    STARLETTE: Variant(
+        f"{GRANIAN} --workers {WORKERS} --interface asgi bench.peers.starlette:app", {}
     ),
 }
-Process = subprocess.Popen[bytes]
+
+
+def former(folder: Path, command: str) -> Variant:
+    """Another checkout of this service, and how it starts; found out if that is empty.
+
+    A release that had a server of its own, with one worker for each port, is started by granian
+    with its number of threads instead: that server costs nothing a request.
+    """
+    environment, threads = {**AS_INSTALLED, **API}, THREADS
+    if (folder / "config" / "server").is_dir():
+        environment["DJANGO_SETTINGS_MODULE"], threads = "config.settings", 384
+    environment["STATIC_ROOT"] = str(folder / "var" / "static")
+    collect = [sys.executable, "-m", "django", "collectstatic", "--no-input", "--verbosity", "0"]
+    subprocess.run(collect, cwd=folder, env={**os.environ, **environment}, check=True)  # noqa: S603
+    command = command or f"{GRANIAN} --workers {WORKERS} {WSGI} {threads}"
+    return Variant(command, environment, folder)
 
 
 def on_port(command: str, port: int) -> list[str]:
@@ -53,27 +87,22 @@ def on_port(command: str, port: int) -> list[str]:
 
 @contextlib.contextmanager
 def started(
-    command: Sequence[str], environment: Mapping[str, str], output: int | None = None
+    command: Sequence[str], environment: Mapping[str, str], log: Path, folder: Path = ROOT
 ) -> Iterator[Process]:
-    """A process that ends with the benchmark, however that ends; a server may not respond yet.
-
-    Args:
-        output: the descriptor of its log.
-    """
-    process = subprocess.Popen(  # noqa: S603 - our own
-        command,
-        cwd=ROOT,
-        env={**os.environ, **environment},
-        stdout=output,
-        stderr=output,
-        preexec_fn=lambda: die_with_parent(signal.SIGTERM),  # noqa: PLW1509
-    )
-    family: list[psutil.Process] = []
+    """A process that ends with the benchmark, however that ends; a server may not respond yet."""
+    with log.open("wb") as output:
+        process = subprocess.Popen(  # noqa: S603 - our own
+            command,
+            cwd=folder,
+            env={**os.environ, **environment},
+            stdout=output,
+            stderr=output,
+            preexec_fn=lambda: die_with_parent(signal.SIGTERM),  # noqa: PLW1509
+        )
     try:
         yield process
     finally:
-        with contextlib.suppress(psutil.NoSuchProcess):
-            family = psutil.Process(process.pid).children(recursive=True)
+        family = children(process)
         process.terminate()
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(PATIENCE)
@@ -83,19 +112,22 @@ def started(
                 each.kill()
 
 
-def wait(port: int, process: Process) -> None:
-    """Returns when the API responds on the port.
+def children(process: Process) -> list[psutil.Process]:
+    """All processes below one."""
+    with contextlib.suppress(psutil.NoSuchProcess):
+        return psutil.Process(process.pid).children(recursive=True)
+    return []
 
-    Raises:
-        RuntimeError: it does not.
-    """
+
+def wait(port: int) -> None:
+    """Returns when the API responds on the port; raises RuntimeError if it does not."""
     deadline = time.monotonic() + PATIENCE
-    while time.monotonic() < deadline and process.poll() is None:
+    while time.monotonic() < deadline:
         with contextlib.suppress(httpx.TransportError):
             if httpx.get(f"http://{HOST}:{port}/api/v1/me", timeout=5).status_code == 401:
                 return
-        time.sleep(0.1)
-    raise RuntimeError(f"{process.args!r} does not serve")
+        time.sleep(0.05)
+    raise RuntimeError(f"nothing serves on port {port}")
 
 
 def pin(process: psutil.Process, cores: Iterable[int]) -> None:
@@ -105,35 +137,30 @@ def pin(process: psutil.Process, cores: Iterable[int]) -> None:
             os.sched_setaffinity(thread.id, cores)
 
 
-@dataclass(frozen=True)
-class Server:
-    """A variant that runs."""
+class Server(NamedTuple):
+    """A variant that runs: its name, the ancestor of its processes, a client of single requests."""
 
     title: str
     port: int
-    process: Process  # the ancestor of all of its processes
-    client: httpx.Client  # for single requests
+    process: Process
+    client: httpx.Client
 
 
 @contextlib.contextmanager
-def serving() -> Iterator[dict[str, Server]]:
-    """All variants on one database, each worker kept to a core, as the units do.
-
-    The kernel would move them about.
-    """
-    cores = sorted(os.sched_getaffinity(0))
+def serving(variants: Mapping[str, Variant], folder: Path) -> Iterator[dict[str, Server]]:
+    """All variants, logs in a folder, on one database; each worker kept to a core as in units."""
     with contextlib.ExitStack() as stopping:
         servers = {}
-        for title, (command, environment) in VARIANTS.items():
-            port = free_port()
-            log = stopping.enter_context(tempfile.TemporaryFile()).fileno()
-            process = stopping.enter_context(started(on_port(command, port), environment, log))
+        for title, each in variants.items():
+            port, log = free_port(), folder / f"{title.replace(' ', '-')}.log"
+            command = on_port(each.command, port)
+            running = started(command, each.environment, log, each.folder)
+            process = stopping.enter_context(running)
             client = httpx.Client(base_url=f"http://{HOST}:{port}", timeout=60)
             servers[title] = Server(title, port, process, stopping.enter_context(client))
         for server in servers.values():
-            wait(server.port, server.process)
-            children = psutil.Process(server.process.pid).children(recursive=True)
-            busiest = sorted(children, key=lambda each: -sum(each.cpu_times()[:2]))[:WORKERS]
-            for number, worker in enumerate(busiest):
-                pin(worker, [cores[number % len(cores)]])
+            wait(server.port)
+            family = sorted(children(server.process), key=lambda each: -sum(each.cpu_times()[:2]))
+            for worker, core in zip(family, CORES, strict=False):
+                pin(worker, [core])
         yield servers

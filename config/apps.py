@@ -20,6 +20,7 @@ class ConfigConfig(AppConfig):
         from config.runtime.postgresql import sessions  # noqa: PLC0415
 
         register_own()
+        # First: the others may wait for the tables that it names.
         metrics.read_database(sessions.read_metrics)
         if not connection.settings_dict["CONN_HEALTH_CHECKS"]:  # in config.api_settings
             request_started.disconnect(reset_queries)

@@ -1,206 +1,200 @@
 """Breaks one part after the other under load, and writes docs/reliability.md: `make faults`.
 
-A part of it only prints its tables:
-
-    python -m bench.faults --only redis-killed,overload
+A part of it, whose page stays out of docs/: python -m bench.faults --only redis-killed overload
 """
 
 import argparse
-import asyncio
+import contextlib
+import multiprocessing
 import os
-import signal
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
-from itertools import groupby
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from statistics import median
 
-import uvloop
+import psutil
 
-from bench import log, page
-from bench.client import Outcome, counts
-from bench.faults import database
-from bench.faults.catalogue import ALONE, BEHIND_NGINX, BY_PROXY, FAULTS, Fault
-from bench.faults.data import learn
-from bench.faults.inflict import compare_with_audit_log, inflict
-from bench.faults.node import clean, serving
-from bench.faults.overload import (
-    SOAK_RATE,
-    TIMES,
-    Finding,
-    Samples,
-    apart,
-    crowded,
-    ms,
-    overload,
-    rising,
-    soak,
-)
-from bench.faults.verdict import ENDPOINTS, Seen, ratio
+from bench import log
+from bench.client import Outcome, Request, counts
+from bench.faults.catalogue import FAULTS, Fault
+from bench.faults.node import ENDPOINTS, WATCHDOG, Node, learn, send, serving, steady
 from bench.loading import FAULTS as SCALE
-from bench.page import table
+from bench.report import table, write
+from bench.servers import CORES, pin
 from bench.stack import Stack
+from bench.traffic import DOWNLOAD
 
-SHORT = "redis-killed postgres-killed store-killed worker-killed application-down slow-bodies \
-slow-bodies-alone"
-FURTHER = {"overload", "soak"}  # what is no fault, and not in the short form
+SHORT = "redis-killed store-killed postgres-killed locked-documents worker-killed slow-bodies"
+RATE = 16.0  # requests a second of the steady load
+LIMIT = 60.0  # seconds after the end of a fault, healthy or not
+HEALTHY = 5.0  # seconds after the end of a fault until everything is right and quick again
+QUICK, DOWNLOADED = 1.0, 6.0  # seconds of a response, and of a download
+SECONDS = 12.0  # of each measurement of an overload
+CONNECTIONS = (4, 8, 16)  # with which the best rate is looked for
+TIMES, GOODPUT = 10, 0.75  # the best rate, and what of it is served meanwhile
+CROWD = 200  # connections with one key
+CROWDED = {0.0: 3.5, 0.1: 3.0}  # by their pause after a refusal: the neighbour's median, times
+RECORDED = "SELECT request_id FROM audit_auditentry \
+WHERE action = 'document.downloaded' AND request_id = ANY(%s)"
+
+# The cells of a row, and what of the promise is broken.
+Row = tuple[list[str], list[str]]
 
 
-def cell(seen: Seen, endpoint: str) -> str:
-    """What clients saw of an endpoint."""
-    found = [o for o in seen.during if o.endpoint == endpoint]
-    return f"{counts(found)}; {ms(found)}" if found else "–"
+def ms(outcomes: Sequence[Outcome]) -> str:
+    """The statuses, then the median and the slowest response in milliseconds."""
+    times = [1000 * o.seconds for o in outcomes] or [0]
+    return f"{counts(outcomes)}; {median(times):,.0f}/{max(times):,.0f} ms"
 
 
-def verdict(broken: Sequence[str]) -> str:
-    return f"**no**: {'; '.join(broken)}" if broken else "yes"
+def ratio(before: Sequence[Outcome], during: Sequence[Outcome]) -> float:
+    """The second median as a multiple of the first one."""
+    return median(o.seconds for o in during) / median(o.seconds for o in before)
 
 
-def row(fault: Fault, seen: Seen) -> list[str]:
-    """One line of a table."""
-    lost = ", ".join(seen.lost) or f"nothing of {seen.downloads} downloads"
-    times = f"median {ratio(seen.before, seen.during):.1f} × undisturbed"
-    facts = [*seen.facts, *([times] if fault.promise.ratio else [])]
+def good(one: Outcome) -> bool:
+    """Whether a healthy service would respond like this."""
+    return one.right and one.seconds <= (DOWNLOADED if one.endpoint == DOWNLOAD else QUICK)
+
+
+def inflict(fault: Fault, node: Node, requests: Sequence[Request], *, short: bool) -> Row:
+    """One fault under load: before, during, and after until everything is healthy again."""
+    node.facts.clear()
+    node.broken.clear()
+    with steady(node.port, requests, RATE) as outcomes:
+        time.sleep(1 if short else 5)
+        began = time.monotonic()
+        with fault.during(node):
+            time.sleep(3 if short else 12)
+        ended = time.monotonic()
+        last = settled = ended
+        while settled - last < 3 and settled < ended + LIMIT:
+            time.sleep(0.1)
+            last = max([ended, *(o.due + o.seconds for o in outcomes if not good(o))])
+            settled = time.monotonic()
+    before = [o for o in outcomes if o.due < began]
+    during = [o for o in outcomes if began <= o.due < ended]
+    healthy = max([o.due - ended for o in outcomes if o.due >= ended and not good(o)], default=0.0)
+    cells, broken = [], list(node.broken)
+    for endpoint, promise in fault.promise.items():
+        own = [o for o in during if o.endpoint == endpoint]
+        cells.append(ms(own))
+        broken += [f"{endpoint}: {what}" for what in promise.broken(own)]
+    promised = [f"{endpoint}: {promise}" for endpoint, promise in fault.promise.items()]
+    facts = [*node.facts, f"median {(times := ratio(before, during)):.1f} × undisturbed"]
+    if fault.ratio:
+        promised.append(f"median ≤ {fault.ratio:g} × undisturbed")
+        broken += facts[-1:] if times > fault.ratio else []
+    if healthy > HEALTHY:
+        broken.append(f"healthy after {healthy:.1f} s")
+    downloads = {o.request_id for o in outcomes if o.endpoint == DOWNLOAD and o.right}
+    with node.stack.connect() as connection:
+        recorded = connection.execute(RECORDED, [list(downloads)]).fetchall()
+    if lost := len(downloads) - len({name for (name,) in recorded}):
+        broken.append(f"{lost} of {len(downloads)} downloads are not in the audit log")
+    facts.append(f"{len(downloads)} downloads recorded")
     return [
         f"{fault.title} ({fault.name})",
-        *(cell(seen, endpoint) for endpoint in ENDPOINTS),
-        f"{seen.healthy:.1f} s",
-        lost if seen.downloads else "–",
-        "; ".join(facts) or "–",
-        str(fault.promise),
-        verdict(fault.promise.broken(seen)),
-    ]
+        *cells,
+        f"{healthy:.1f} s",
+        "; ".join(facts),
+        "; ".join(promised),
+    ], broken
 
 
-def fault_tables(results: Mapping[Fault, Seen]) -> list[str]:
-    """A table for each setup."""
-    head = ("fault", *ENDPOINTS, "healthy after", "lost", "found", "promise", "holds")
-    lines: list[str] = []
-    for setup, group in groupby(results, key=lambda fault: fault.setup):
-        rows = [row(fault, results[fault]) for fault in group]
-        lines += [f"## {setup[0].upper()}{setup[1:]}", "", *table(head, rows, len(head))]
-    return lines
+@contextlib.contextmanager
+def apart() -> Iterator[None]:
+    """The client has one core and the node the others: otherwise it would take the node's time."""
+    own = psutil.Process()
+    node = dict.fromkeys(own.children(recursive=True), CORES[:-1] or CORES)
+    for process, cores in {**node, own: CORES[-1:]}.items():
+        pin(process, cores)
+    yield
+    for process in (own, *node):
+        pin(process, CORES)
 
 
-def overload_table(findings: Sequence[Finding]) -> list[str]:
-    """Overload, and one workspace that sends most of the requests."""
-    rows = [[*row, verdict(broken)] for row, broken in findings]
-    words = (
-        f"The best rate is that of a closed loop. While it is measured, and while {TIMES} times as "
-        "much is sent, the client has one core to itself, and the node the others. What the "
-        "client's connections cannot take is unsent."
-    )
-    return ["## Overload", "", words, "", *table(("load", "found", "promise", "holds"), rows, 4)]
+def overload(node: Node, requests: Sequence[Request]) -> Row:
+    """Finds the best rate, then sends `TIMES` as much."""
+    best = 0.0
+    with apart():
+        for connections in CONNECTIONS:
+            node.stack.prepare()
+            found, took = send(node.port, requests, SECONDS / 3, 0, connections)
+            best = max(best, sum(o.right for o in found) / took)
+        node.stack.prepare()
+        found, took = send(node.port, requests, SECONDS, TIMES * best)
+    goodput = sum(o.right for o in found) / took
+    broken = [f"goodput {goodput / best:.0%}"] if goodput < GOODPUT * best else []
+    if rude := [o for o in found if not o.right and not (o.status == 503 and o.polite)]:
+        broken.append(f"not a 503 in JSON with Retry-After: {counts(rude)}")
+    facts = f"best {best:,.0f}/s; offered {len(found) / took:,.0f}/s, served {goodput:,.0f}/s"
+    promised = f"goodput ≥ {GOODPUT:.0%} of the best; all others are 503 in JSON with Retry-After"
+    return [f"{TIMES} times the best rate", f"{facts}; {ms(found)}", promised], broken
 
 
-def soak_table(minutes: float, samples: Samples, outcomes: Sequence[Outcome]) -> list[str]:
-    """Each instance's resources at the beginning, in the middle and at the end."""
-    rows = [
-        [f"{number}", when, *(f"{value:.0f}" for value in sample.values())]
-        for number, instance in enumerate(zip(*samples, strict=True), 1)
-        for when, sample in zip(("beginning", "middle", "end"), instance, strict=True)
-    ]
-    return [
-        f"## {minutes:g} minutes of mixed load",
-        "",
-        f"{SOAK_RATE:g} requests a second: {counts(outcomes)}; {ms(outcomes)}. Flat: "
-        f"{verdict(rising(samples, outcomes))}.",
-        "",
-        *table(("instance", "", *samples[0][0]), rows, 2),
-    ]
+def crowded(node: Node, loads: dict[str, list[Request]], pause: float) -> Row:
+    """One key with many connections, in a process of its own, beside a neighbour."""
+    node.stack.prepare()
+    before, _ = send(node.port, loads["neighbour"], SECONDS, 2 * RATE)
+    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
+        crowd = pool.submit(send, node.port, loads["one key"], SECONDS + 4, 0, CROWD, pause)
+        time.sleep(3)  # until it is started
+        during, _ = send(node.port, loads["neighbour"], SECONDS, 2 * RATE)
+        sent, _ = crowd.result()
+    times, bad = ratio(before, during), counts([o for o in during if not o.right])
+    broken = [f"the neighbour saw {bad}"] if bad else []
+    broken += [f"median {times:.1f} × undisturbed"] if times > CROWDED[pause] else []
+    facts = f"the neighbour: {ms(during)}, median {times:.1f} × undisturbed; the key: {ms(sent)}"
+    title = f"one key, {CROWD} connections, {pause:g} s of pause after a refusal"
+    return [title, facts, f"the neighbour's median ≤ {CROWDED[pause]:g} × undisturbed"], broken
 
 
-async def inflict_all(
-    stack: Stack, names: set[str], *, short: bool, minutes: float
-) -> tuple[list[str], list[list[str]]]:
-    """Inflicts the faults, each setup's on one node.
+def tabled(head: Sequence[str], rows: Sequence[Row]) -> list[str]:
+    """A table whose last column says whether the promise holds."""
+    cells = [[*row, f"**no**: {'; '.join(broken)}" if broken else "yes"] for row, broken in rows]
+    return table((*head, "holds"), cells, len(head) + 1)
 
-    Args:
-        names: of faults and of `FURTHER`.
 
-    Returns:
-        The tables, and what is broken of each promise.
-    """
-    task = asyncio.current_task()
-    assert task  # noqa: S101 - this one
-    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
-    seen: dict[Fault, Seen] = {}
-    lines: list[str] = []  # of what is no fault
-    promises: list[list[str]] = []
-    for setup in (BEHIND_NGINX, BY_PROXY, ALONE):
-        faults = [fault for fault in FAULTS if fault.setup == setup and fault.name in names]
-        further = names & FURTHER if setup == BEHIND_NGINX else set()
-        if not faults and not further:
-            continue
-        log(f"{setup} …")
-        by_nginx, by_proxy = setup != ALONE, setup == BY_PROXY
-        with serving(stack, by_nginx=by_nginx, by_proxy=by_proxy) as node:
-            node.data = await asyncio.to_thread(learn, node.port)
-            for fault in faults:
-                log(f"{len(seen) + 1} of {len(names - FURTHER)}: {fault.title} ({fault.name}) …")
-                try:
-                    seen[fault] = await inflict(fault, node, short=short)
-                except (RuntimeError, TimeoutError) as exc:  # something does not return
-                    seen[fault] = Seen(broken=[str(exc)])
-                for fact in [*seen[fault].facts, *fault.promise.broken(seen[fault])]:
-                    log(f"  {fact}")
-            if "overload" in further:
-                log("overload …")
-                with apart(stack):
-                    findings = [await overload(node)]
-                findings.append(await crowded(node))
-                lines += overload_table(findings)
-                promises += [broken for _, broken in findings]
-            if "soak" in further:
-                log(f"{minutes:g} minutes of mixed load …")
-                samples, outcomes = await soak(node, minutes)
-                lines += soak_table(minutes, samples, outcomes)
-                promises.append(rising(samples, outcomes))
-    compare_with_audit_log(stack, seen.values())
-    broken = [fault.promise.broken(found) for fault, found in seen.items()]
-    return [*fault_tables(seen), *lines], broken + promises
+def run(stack: Stack, chosen: list[str], *, short: bool) -> tuple[list[str], list[Row]]:
+    """The tables of the chosen faults, or of all, and their rows."""
+    faults, loads = list[Row](), list[Row]()
+    with serving(stack) as node:
+        requests = learn(node.port)
+        for fault in FAULTS:
+            if not chosen or fault.name in chosen:
+                log(f"{fault.title} ({fault.name}) …")
+                faults.append(inflict(fault, node, requests["mixed"], short=short))
+                log(f"  {'; '.join(faults[-1][1]) or 'holds'}")
+        if not chosen or "overload" in chosen:
+            log("overload …")
+            loads.append(overload(node, requests["reads"]))
+            loads += [crowded(node, requests, pause) for pause in CROWDED]
+    tables = tabled(("fault", *ENDPOINTS, "healthy after", "found", "promise"), faults)
+    tables += tabled(("load", "found", "promise"), loads) if loads else []
+    return tables, faults + loads
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Breaks one part after the other under load.")
     parser.add_argument("--short", action="store_true", help="a smoke test of a minute")
-    parser.add_argument("--only", help="some names, separated by commas; prints the tables")
-    parser.add_argument("--soak", type=float, default=20, help="minutes of mixed load at the end")
+    parser.add_argument("--only", nargs="+", choices=[*(f.name for f in FAULTS), "overload"])
     options = parser.parse_args()
-    known = {fault.name for fault in FAULTS} | (FURTHER if options.soak else set())
-    names = set(SHORT.split()) if options.short else known
-    if options.only:
-        names = set(options.only.split(","))
-        if unknown := names - known:
-            parser.error(f"no such fault: {', '.join(unknown)}")
+    chosen = options.only or (SHORT.split() if options.short else [])
     os.environ["PATH"] += ":/usr/sbin"  # where Debian installs nginx
     stack = Stack("faults")
-    database.reset(stack)
     stack.load(SCALE)
-    clean(stack.folder)
-    try:
-        tables, broken = uvloop.run(
-            inflict_all(stack, names, short=options.short, minutes=options.soak)
-        )
-    finally:  # a run that is interrupted leaves no service stopped
-        for process in stack.processes():
-            process.resume()
-    if options.only:
-        sys.stdout.write("\n".join(tables))
-        return
-    nginx = subprocess.run(["nginx", "-v"], capture_output=True, text=True).stderr.strip()  # noqa: S607
-    text = page.write(
-        stack,
-        "reliability.md",
-        smoke="The short form: a smoke test." if options.short else "",
-        nginx=nginx.removeprefix("nginx version: "),
-        rate=FAULTS[0].rate,
-        held=sum(not each for each in broken),
-        all=len(broken),
-        tables=tables,
-    )
-    if options.short and any(broken):
-        sys.stdout.write(text)
-        sys.exit("A promise does not hold.")
+    tables, rows = run(stack, chosen, short=options.short)
+    failed = [f"{cells[0]}: {'; '.join(broken)}" for cells, broken in rows if broken]
+    nginx = subprocess.run(["nginx", "-v"], capture_output=True, text=True).stderr.split()[-1]  # noqa: S607
+    smoke = "A part only, or the short form." if chosen else ""
+    parts = {"tables": tables, "nginx": nginx, "watchdog": WATCHDOG, "rate": RATE}
+    parts |= {"held": len(rows) - len(failed), "all": len(rows)}
+    text = write(stack, "reliability.md", smoke=smoke, **parts)
+    if failed:
+        sys.exit(f"{text}\nPromises that do not hold:\n" + "\n".join(failed))
 
 
 if __name__ == "__main__":

@@ -1,134 +1,190 @@
-"""A node: instances of the service, and nginx in front of them."""
+"""What clients talk to, instances of the service behind nginx with deploy/; and the clients."""
 
+import asyncio
 import contextlib
+import itertools
 import os
+import re
 import shutil
-from collections.abc import Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+import socket
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
+import httpx
 import psutil
+import uvloop
 
-from bench.faults.data import Data
-from bench.servers import Process, on_port, started, wait
+from bench import servers
+from bench.client import Client, Outcome, Request
+from bench.loading import FAULTS as SCALE
+from bench.loading import ROOT, workspaces
+from bench.servers import CORES, GRANIAN, PATIENCE, WSGI, Process
 from bench.stack import Stack
-from config.dev.service import HOST
-from config.runtime.ports import accepts_connections, free_port
-from tests.support import nginx_files
-from tests.support.processes import worker_of
-from tests.support.proxy import Proxy
+from bench.traffic import DETAIL, DOWNLOAD, LIST25, ME, Target, body, target
+from config.dev.services import HOST
+from config.runtime.ports import free_port
 
-# For what starts services: the kernel ends a process with the thread that started it, and these
-# threads stay, also after the event loop.
-THREADS = ThreadPoolExecutor()
-BY_NGINX = {"X_ACCEL_DOWNLOADS": "yes", "TRUSTED_PROXIES": "1"}
+DEPLOY = ROOT / "deploy"
+ENDPOINTS = (ME, LIST25, DETAIL, DOWNLOAD)
+STEADY_KEYS = 8  # of each workspace, which the mixed load uses
+WATCHDOG = servers.of_the_unit(r"WatchdogSec=(\d+)", 20)  # seconds
 
 
 class Instance:
-    """One instance on its own port; its log is `instance-PORT.log` in the folder."""
+    """One instance, kept running as systemd does: started again when it ends or says nothing."""
 
     process: Process
 
-    def __init__(self, folder: Path, environment: Mapping[str, str]) -> None:
-        self.port = free_port()
-        self.folder, self.environment = folder, environment
-        self._running = contextlib.ExitStack()
+    def __init__(
+        self, port: int, command: list[str], log: Path, environment: Mapping[str, str]
+    ) -> None:
+        self.port, self._stopping = port, threading.Event()
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self._socket.bind(f"\0bench-{port}")
+        environment = {**environment, "NOTIFY_SOCKET": f"@bench-{port}"}
+        self._start = partial(servers.started, command, environment, log)
+        self._thread = threading.Thread(target=self._keep_running)
+        self._thread.start()
 
-    def start(self) -> None:
-        """Starts it, or starts it again; it may not serve yet."""
-        command = on_port("python -m config.server --port {port}", self.port)
-        log = self._running.enter_context((self.folder / f"instance-{self.port}.log").open("ab"))
-        running = started(command, self.environment, log.fileno())
-        self.process = self._running.enter_context(running)
-
-    def wait(self) -> None:
-        """Returns when it serves."""
-        wait(self.port, self.process)
-
-    def stop(self) -> None:
-        """Ends it with SIGTERM and waits for it."""
-        self._running.close()
-
-    def restart(self) -> None:
-        """Ends it, starts it and waits until it serves."""
-        self.stop()
-        self.start()
-        self.wait()
+    def _keep_running(self) -> None:
+        while not self._stopping.is_set():
+            with self._start() as self.process:
+                late = time.monotonic() + PATIENCE  # to start
+                while not self._stopping.wait(0.1) and self.process.poll() is None:
+                    with contextlib.suppress(BlockingIOError):
+                        while self._socket.recv(100, socket.MSG_DONTWAIT):
+                            late = time.monotonic() + WATCHDOG
+                    if time.monotonic() > late:
+                        for each in servers.children(self.process):
+                            each.kill()
+                        self.process.kill()
 
     def worker(self) -> psutil.Process:
-        """The process that serves."""
-        worker = worker_of(self.process.pid)
-        assert worker  # noqa: S101 - it serves
-        return worker
+        """The process that serves: beside granian's there is a small one of Python's."""
+        return max(servers.children(self.process), key=lambda each: each.memory_info().rss)
 
-    def listens(self) -> bool:
-        """Whether anything accepts connections on its port."""
-        return accepts_connections(HOST, self.port)
+    def stop(self) -> None:
+        self._stopping.set()
+        self._thread.join()
+        self._socket.close()
 
 
-@dataclass
-class Node:
-    """What clients talk to.
-
-    Attributes:
-        port: nginx's, or the instance's if there is no nginx.
-        database: in front of PostgreSQL, if the instances connect through it.
-        data: the requests; from when they are learned.
-        facts: what a fault found out, for the page.
-        broken: what it found to be not as promised.
-    """
+class Node(NamedTuple):
+    """What clients talk to; what a fault found out, and what of it is not as promised."""
 
     stack: Stack
+    port: int  # nginx's
     instances: list[Instance]
-    port: int
-    database: Proxy | None
-    data: Data = field(init=False)
-    facts: list[str] = field(default_factory=list)
-    broken: list[str] = field(default_factory=list)
+    facts: list[str]
+    broken: list[str]
 
-    def must(self, fact: str, holds: bool) -> None:
-        """Notes a fact, and whether it is as promised."""
-        (self.facts if holds else self.broken).append(fact)
+
+def _front(folder: Path, port: int, ports: Mapping[str, int]) -> list[str]:
+    """Copies nginx's files, with our folder and ports; returns nginx's command."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    changes = {
+        r"^user .*;": "user root;" if os.geteuid() == 0 else "",  # who can read the folder
+        r"/var/log/documents-api|/var/lib/nginx|/run(?=/nginx\.pid)": str(folder),
+        r"^ *(listen \[::\]|ssl_).*\n": "",
+        r"listen 80 ": f"listen {HOST}:{free_port()} ",
+        r"listen 443( ssl)?( http2)?": f"listen {HOST}:{port}",
+        **{rf"127\.0\.0\.1:{number}\b": f"{HOST}:{ours}" for number, ours in ports.items()},
+    }
+    for file in DEPLOY.glob("*.conf"):
+        text = file.read_text()
+        for pattern, replacement in changes.items():
+            text = re.sub(pattern, replacement, text, flags=re.MULTILINE)
+        (folder / file.name).write_text(text)
+    return ["nginx", "-p", f"{folder}/", "-c", str(folder / "nginx.conf"), "-g", "daemon off;"]
 
 
 @contextlib.contextmanager
-def serving(stack: Stack, *, by_nginx: bool, by_proxy: bool) -> Iterator[Node]:
-    """A node that serves.
-
-    Args:
-        by_nginx: whether two instances are behind nginx; otherwise one serves alone.
-        by_proxy: whether the instances reach PostgreSQL through a proxy that can be silenced. It
-            costs processor time.
-    """
+def serving(stack: Stack) -> Iterator[Node]:
+    """A node that serves."""
+    environment = {"X_ACCEL_DOWNLOADS": "yes", "TRUSTED_PROXIES": "1", "DATABASE_OWNER_URL": ""}
     with contextlib.ExitStack() as stopping:
-        environment = {"DATABASE_OWNER_URL": "", **(BY_NGINX if by_nginx else {})}
-        database = Proxy(os.environ["DATABASE_URL"]) if by_proxy else None
-        if database:
-            stopping.callback(database.stop)
-            environment["DATABASE_URL"] = database.url
-        running = [Instance(stack.folder, environment) for _ in range(1 + by_nginx)]
-        for each in running:
-            stopping.callback(each.stop)
-            each.start()
-        for each in running:
-            each.wait()
-        port = running[0].port
-        if by_nginx:
-            port = free_port()
-            folder = stack.folder / f"nginx-{port}"  # its log of downloads is read at the end
-            folder.mkdir()
-            ports = [each.port for each in running]
-            store = urlsplit(os.environ["S3_ENDPOINT_URL"]).netloc
-            command = nginx_files.install(folder, port, ports, store, http_port=free_port())
-            wait(port, stopping.enter_context(started(command, {})))
-        yield Node(stack, running, port, database)
+        instances, port = list[Instance](), free_port()
+        text = (DEPLOY / "upstreams.conf").read_text()
+        blocks = re.findall(r"^upstream (\w+) \{(.*?)^\}", text, re.MULTILINE | re.DOTALL)
+        # A port of ours for each address of the API; nothing here asks for pages.
+        api = str([each for name, each in blocks if name not in ("pages", "object_storage")])
+        ports = {number: free_port() for number in re.findall(r"127\.0\.0\.1:(\d+)", api)}
+        for number, own in enumerate(ports.values()):
+            command = servers.on_port(f"{GRANIAN} {WSGI} {servers.THREADS}", own)
+            command = ["taskset", "--cpu-list", str(CORES[number % len(CORES)]), *command]
+            log = stack.folder / f"instance-{number}.log"
+            instances.append(Instance(own, command, log, {**servers.API, **environment}))
+            stopping.callback(instances[-1].stop)
+        for own in ports.values():
+            servers.wait(own)
+        store = urlsplit(os.environ["S3_ENDPOINT_URL"]).port or 80
+        command = _front(stack.folder / "nginx", port, {**ports, "9000": store})
+        stopping.enter_context(servers.started(command, {}, stack.folder / "nginx.log"))
+        servers.wait(port)
+        yield Node(stack, port, instances, [], [])
 
 
-def clean(folder: Path) -> None:
-    """Removes the logs of an earlier run."""
-    for each in folder.glob("nginx-*"):
-        shutil.rmtree(each)
-    for file in folder.glob("instance-*.log"):
-        file.unlink()
+def learn(port: int) -> dict[str, list[Request]]:
+    """The requests of each load, which repeats them, with the right bodies: all is healthy now."""
+    acme, umbrella = workspaces(SCALE)
+    targets = [target(endpoint, tenant) for tenant in (acme, umbrella) for endpoint in ENDPOINTS]
+    with httpx.Client(base_url=f"http://{HOST}:{port}", timeout=30) as client:
+        known = [each._replace(body=body(client, each.workspace, each.path)) for each in targets]
+
+    def requests(keys: int, targets: list[Target]) -> list[Request]:
+        return [each.request(each.workspace.keys[key]) for key in range(keys) for each in targets]
+
+    reads = requests(SCALE.keys, [each for each in known if each.endpoint != DOWNLOAD])
+    mixed, neighbour = requests(STEADY_KEYS, known), requests(SCALE.keys, known[4:6])
+    return {"mixed": mixed, "reads": reads, "neighbour": neighbour, "one key": reads[:3]}
+
+
+@contextlib.contextmanager
+def steady(port: int, requests: Sequence[Request], rate: float) -> Iterator[list[Outcome]]:
+    """An open loop of so many requests a second meanwhile; complete at the end."""
+    client, stop = Client(port), threading.Event()
+
+    async def go() -> None:
+        load = asyncio.create_task(client.at_rate(itertools.cycle(requests), rate, 1e6))
+        while not stop.is_set():
+            await asyncio.sleep(0.05)
+        load.cancel()
+        await client.close()
+
+    thread = threading.Thread(target=lambda: uvloop.run(go()))
+    thread.start()
+    try:
+        yield client.outcomes
+    finally:
+        stop.set()
+        thread.join()
+
+
+def send(
+    port: int, load: Sequence[Request], seconds: float, rate: float = 0, *closed: float
+) -> tuple[list[Outcome], float]:
+    """An open loop of so many requests a second; or a closed one, of so many connections and pause.
+
+    Returns the outcomes, and in how many seconds the requests were sent.
+    """
+
+    async def go() -> float:
+        requests, start = itertools.cycle(load), time.monotonic()
+        if rate:
+            await client.at_rate(requests, rate, seconds)
+        else:
+            connections, *pause = closed
+            await client.saturate(requests, int(connections), seconds / 10, *pause)
+            await asyncio.sleep(seconds * 0.9)
+        took = time.monotonic() - start
+        await client.close()
+        return took
+
+    client = Client(port)
+    return client.outcomes, uvloop.run(go())

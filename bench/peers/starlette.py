@@ -4,9 +4,8 @@ import hashlib
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
-from datetime import datetime
+from functools import partial
 from typing import Any
-from uuid import UUID
 
 import asyncpg
 import msgspec
@@ -35,14 +34,12 @@ DOCUMENTS = """
     FROM documents_document AS d WHERE workspace_id = $1 AND deleted_at IS NULL
 """
 DOCUMENT = f"{DOCUMENTS} AND d.id = $2"
-NEWEST = "ORDER BY created_at DESC, d.id DESC LIMIT $2"
-PAGE, NEXT = f"{DOCUMENTS} {NEWEST}", f"{DOCUMENTS} AND (created_at, d.id) < ($3, $4) {NEWEST}"
+PAGE = f"{DOCUMENTS} ORDER BY created_at DESC, d.id DESC LIMIT $2"
 RECIPIENTS = """
     SELECT document_id::text, r.id::text, name, email, role, status, "order", sent_at, viewed_at,
         completed_at, declined_at, decline_reason
     FROM documents_recipient r WHERE document_id = ANY($1::uuid[]) ORDER BY "order", r.id
 """
-SETTINGS = {"plan_cache_mode": "force_generic_plan"}
 encode = msgspec.json.Encoder().encode
 
 
@@ -65,8 +62,7 @@ def respond(body: object, status: int = 200) -> Response:
     return Response(encode(body), status, media_type="application/json")
 
 
-def refuse(status: int) -> Response:
-    return respond({"error": "Refused."}, status)
+refuse = partial(respond, {"error": "Refused."})
 
 
 def with_key(endpoint: Callable[..., Awaitable[Response]]) -> Callable[..., Awaitable[Response]]:
@@ -118,11 +114,8 @@ async def me(request: Request, connection: Any, key: Any) -> Response:
 
 
 async def documents(request: Request, connection: Any, key: Any) -> Response:
-    limit, query, values = int(request.query_params.get("limit", 25)), PAGE, []
-    if cursor := request.query_params.get("cursor"):
-        created_at, _, document_id = cursor.partition("_")
-        query, values = NEXT, [datetime.fromisoformat(created_at), UUID(document_id)]
-    rows = await connection.fetch(query, key["workspace_id"], limit + 1, *values)
+    limit = int(request.query_params.get("limit", 25))
+    rows = await connection.fetch(PAGE, key["workspace_id"], limit + 1)
     shown, following = rows[:limit], None
     if len(rows) > limit:
         following = f"{shown[-1]['created_at'].isoformat()}_{shown[-1]['id']}"
@@ -142,8 +135,7 @@ async def keep(connection: Any) -> None:
 
 @asynccontextmanager
 async def lifespan(app: Starlette) -> AsyncIterator[None]:
-    url = os.environ["DATABASE_URL"]
-    async with asyncpg.create_pool(url, reset=keep, server_settings=SETTINGS) as pool:
+    async with asyncpg.create_pool(os.environ["DATABASE_URL"], reset=keep) as pool:
         app.state.pool = pool
         app.state.redis = redis.asyncio.from_url(os.environ["REDIS_URL"])
         yield

@@ -3,11 +3,11 @@
 import os
 import sys
 
+import manage
 from config import dev
 
 
 def main() -> None:
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     os.environ.setdefault("REDIS_URL", "memory://")  # it is one process that counts requests
     on_laptop = not os.environ.get("SECRET_KEY")
 
@@ -21,9 +21,7 @@ def main() -> None:
     except dev.StackError as exc:
         sys.exit(str(exc))
 
-    from django.core.management import execute_from_command_line
-
-    execute_from_command_line(["manage.py", *sys.argv[1:]])
+    manage.main()
 
 
 if __name__ == "__main__":

@@ -58,14 +58,15 @@ class _Database(Collector):
     afterwards.
     """
 
-    def __init__(self, read: Reader) -> None:
-        self._read = read
+    def __init__(self) -> None:
+        self.readers: list[Reader] = []
 
     def collect(self) -> Iterator[Metric]:
         found: list[Metric] = []
         try:
             with closing(connections.create_connection(DEFAULT_DB_ALIAS)) as connection:
-                found += self._read(connection)
+                for read in self.readers:
+                    found += read(connection)
         except DatabaseError as exc:
             logger.warning("No metrics from the database: %s", exc)
         yield from found
@@ -73,6 +74,10 @@ class _Database(Collector):
     def describe(self) -> Iterable[Metric]:
         """Nothing, so that registering asks no database."""
         return ()
+
+
+_database = _Database()
+REGISTRY.register(_database)
 
 
 @cache  # looking a label up costs more than counting
@@ -99,4 +104,4 @@ def observe_request(method: str, route: str, status: int, seconds: float) -> Non
 
 def read_database(read: Reader) -> None:
     """Adds metrics that `read` reads over the database connection that it gets."""
-    REGISTRY.register(_Database(read))
+    _database.readers.append(read)

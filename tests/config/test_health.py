@@ -10,13 +10,13 @@ from pytest_django import Settings
 from redis import RedisError
 
 from apikeys.apps import check_counter
-from tests.slow.test_redis_servers import RedisServer
 from tests.support import seals
 from tests.support.client import Response
 from tests.support.database import locked
 from tests.support.factories import Tenant
 from tests.support.nginx import Nginx
 from tests.support.proxy import HOST, Proxy
+from tests.support.redis_server import RedisServer
 from tests.support.server import Server, eventually
 
 LONGEST = 3.0  # seconds that a response may take, whatever is silent

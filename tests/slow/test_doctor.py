@@ -30,10 +30,10 @@ from config.console.system import parts
 from config.management.commands import doctor
 from config.runtime.postgresql import sessions
 from tests.config.test_checks import PRODUCTION
-from tests.slow.test_redis_servers import RedisServer
 from tests.support import seals, server
 from tests.support.database import backdated, execute, locked
 from tests.support.proxy import HOST, Proxy
+from tests.support.redis_server import RedisServer
 from tests.support.server import ROOT, eventually, serving_environment
 
 HOUR = timedelta(hours=1)

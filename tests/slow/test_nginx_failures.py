@@ -88,17 +88,16 @@ def test_nginx_serves_others_while_clients_send_half_a_request_or_nothing(
 
 
 def test_nginx_refuses_at_once_what_is_more_than_an_instance_takes(
-    nginx: Nginx, acme: Tenant
+    nginx: Nginx,
 ) -> None:
     instances = (ROOT / "deploy" / "upstreams.conf").read_text().partition("upstream api ")[2]
-    limit = re.findall(r"max_conns=(\d+)", instances)[0]
+    limit = int(re.findall(r"max_conns=(\d+)", instances)[0])
     beyond = 10
-    sent = request("/api/v1/me", f"Authorization: {acme.bearer}")
     nginx.database.silence()
     with contextlib.ExitStack() as waiting:
-        connections = [waiting.enter_context(nginx.connect()) for _ in range(int(limit) + beyond)]
-        for connection in connections:
-            connection.sendall(sent)
+        connections = [waiting.enter_context(nginx.connect()) for _ in range(limit + beyond)]
+        for number, connection in enumerate(connections):  # each with another key
+            connection.sendall(request("/api/v1/me", f"Authorization: Bearer dtd_{number:040}"))
         assert eventually(lambda: len(select.select(connections, [], [], 0)[0]) >= beyond)
         for connection in select.select(connections, [], [], 0)[0]:
             refused = exchange(connection, b"")

@@ -10,7 +10,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from config.dev.postgres import Postgres
+from config.dev.services import Postgres
 from tests.support.server import ROOT
 
 # Runs any statement as the owner of the function, for whoever calls it.

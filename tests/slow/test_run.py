@@ -53,8 +53,8 @@ class Run:
         return line
 
     def companion(self, name: str) -> psutil.Process:
-        """A process beside the server."""
-        [found] = [
+        """A process beside it; granian's worker, which comes later, has its command line too."""
+        found, *_ = [
             child
             for child in psutil.Process(self.process.pid).children(recursive=True)
             if name in " ".join(child.cmdline())
@@ -180,7 +180,7 @@ def test_run_seals_the_audit_log_and_another_shell_verifies_it(run: Run, folder:
 def test_run_gives_the_secret_key_to_the_sealer_only(run: Run, folder: Path) -> None:
     assert stat.S_IMODE((folder / "audit_key.json").stat().st_mode) == 0o600
     assert "AUDIT_SIGNING_KEY" in run.companion("seal_audit").environ()
-    server = run.companion("spawn_main")
+    server = run.companion("-m granian")
     for other in (server, run.companion("deliver_webhooks"), run.companion("receive.py")):
         assert "AUDIT_SIGNING_KEY" not in other.environ()
     assert server.environ()["AUDIT_PUBLIC_KEYS"].startswith("laptop.example/audit+")
@@ -334,12 +334,47 @@ def test_run_shows_that_it_goes_on_while_it_creates_the_virtual_environment(tmp_
 def test_ctrl_c_while_run_prepares_ends_it_with_one_sentence(begun: str) -> None:
     with tempfile.TemporaryDirectory() as parent:
         folder = Path(parent) / "data"
-        process = start(sys.executable, "manage.py", "run", folder=folder, PORT=str(free_port()))
+        process = start(
+            sys.executable, "-m", "config.dev", "run", folder=folder, PORT=str(free_port())
+        )
         assert eventually((folder / begun).exists)
         os.killpg(process.pid, signal.SIGINT)
         printed, _ = process.communicate(timeout=60)
         assert (process.returncode, printed) == (130, "\nStopped.\n")
         assert all_gone(folder), using(folder)
+
+
+def test_manage_py_beside_a_run_uses_what_it_runs(run: Run, folder: Path) -> None:
+    assert stat.S_IMODE((folder / "env").stat().st_mode) == 0o600
+    done = manage("migrate", "--check", folder=folder)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_runserver_with_debug_serves_beside_a_run_and_reloads_what_changes(
+    run: Run, folder: Path
+) -> None:
+    port = free_port()
+    process = start(sys.executable, "manage.py", "runserver", str(port), folder=folder, DEBUG="1")
+    base, headers = f"http://{HOST}:{port}", {"Authorization": f"Bearer {run.key('Acme')}"}
+
+    def serves() -> bool:
+        with contextlib.suppress(httpx.TransportError):
+            return httpx.get(f"{base}/api/v1/me", headers=headers).status_code == 200
+        return False
+
+    try:
+        assert eventually(serves)
+        page = httpx.get(f"{base}/admin/login/")
+        [style] = re.findall(r'href="(/static/config/design\S*\.css)"', page.text)
+        assert httpx.get(f"{base}{style}").status_code == 200
+        assert process.stdout is not None
+        changed = ROOT / "config/urls.py"
+        changed.touch()
+        while f"{changed} changed, reloading." not in (line := process.stdout.readline()):
+            assert line
+        assert eventually(serves)
+    finally:
+        kill_group(process)
 
 
 def interrupt(run: Run) -> None:
@@ -368,7 +403,13 @@ def kill_all(run: Run) -> None:
             child.kill()
 
 
-@pytest.mark.parametrize("end", [interrupt, interrupt_make, kill_make, kill_server, kill_all])
+def kill_granian(run: Run) -> None:
+    run.companion("-m granian").kill()
+
+
+@pytest.mark.parametrize(
+    "end", [interrupt, interrupt_make, kill_make, kill_server, kill_granian, kill_all]
+)
 def test_run_leaves_no_process_and_intact_data_however_it_ends(
     run: Run, folder: Path, end: Callable[[Run], None]
 ) -> None:
@@ -379,6 +420,7 @@ def test_run_leaves_no_process_and_intact_data_however_it_ends(
     end(run)
     assert all_gone(folder), using(folder)
     run.process.communicate()
+    assert not (folder / "env").exists() or end in (kill_server, kill_all)
 
     run.__init__(folder)  # type: ignore[misc] # the other tests go on with the new one
     headers = {"Authorization": f"Bearer {run.key('Acme')}"}
@@ -391,7 +433,7 @@ def test_run_leaves_no_process_and_intact_data_however_it_ends(
 def test_run_beside_one_that_is_just_stopping_is_one_sentence(run: Run, folder: Path) -> None:
     run.process.terminate()
     while True:  # until it serves
-        beside = start(sys.executable, "manage.py", "run", folder=folder, PORT=str(run.port))
+        beside = start(sys.executable, "-m", "config.dev", "run", folder=folder, PORT=str(run.port))
         assert beside.stdout is not None
         if (line := beside.stdout.readline()) == "\n":
             break

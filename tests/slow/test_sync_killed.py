@@ -104,7 +104,7 @@ def test_consumers_learn_of_each_event_whatever_is_killed(
     ids = documents(acme)
     url = f"http://127.0.0.1:{server_port}"
     write = ("write", servers.test_database_url(), str(acme.workspace.pk), "17")
-    programs["server"] = Killable("-m", "config.server", "--port", server_port)
+    programs["server"] = Killable(*servers.granian(int(server_port))[1:])
     programs["receiver"] = Killable(PROGRAMS, "receive", port, secret, arrived)
     programs["follower"] = Killable(PROGRAMS, "follow", url, acme.raw, pages)
     programs["one that delivers"] = Killable("manage.py", "deliver_webhooks")

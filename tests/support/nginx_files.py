@@ -32,7 +32,6 @@ def install(
     *,
     http_port: int,
     tls: bool = False,
-    deploy: Path = DEPLOY,
 ) -> list[str]:
     """Writes the files into the folder, with its paths and these ports; returns nginx's command.
 
@@ -42,7 +41,6 @@ def install(
         storage: the host and port of object storage.
         http_port: the port that production only redirects from.
         tls: use the certificate in the folder's `tls/`.
-        deploy: the folder of the files.
     """
     for name in ("logs", "temp"):
         (folder / name).mkdir(exist_ok=True)
@@ -64,7 +62,7 @@ def install(
     if not tls:
         changes |= {"ssl http2 ": "", "^ssl_.*\n": ""}
     for name in FILES:
-        text = (deploy / name).read_text()
+        text = (DEPLOY / name).read_text()
         for pattern, replacement in changes.items():
             text = re.sub(pattern, replacement, text, flags=re.MULTILINE)
         (folder / name).write_text(text)

@@ -6,17 +6,9 @@ import dj_database_url
 
 SECRET_KEY = os.environ["SECRET_KEY"]
 ALLOWED_HOSTS = ["127.0.0.1"]
-INSTALLED_APPS = [
-    "django.contrib.auth",
-    "django.contrib.contenttypes",
-    "django.contrib.sessions",
-    "django.contrib.messages",
-    "rest_framework",
-    "workspaces",
-    "audit",
-    "apikeys",
-    "documents",
-]
+_DJANGO = ("auth", "contenttypes", "sessions", "messages")
+INSTALLED_APPS = [f"django.contrib.{app}" for app in _DJANGO]
+INSTALLED_APPS += ["rest_framework", "workspaces", "audit", "apikeys", "documents"]
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -28,11 +20,7 @@ MIDDLEWARE = [
 ]
 ROOT_URLCONF = "bench.peers.drf.views"
 DATABASES = {"default": dj_database_url.parse(os.environ["DATABASE_URL"])}
-CACHES = {
-    "default": {
-        "BACKEND": "django.core.cache.backends.redis.RedisCache",
-        "LOCATION": os.environ["REDIS_URL"],
-    }
-}
+_REDIS = "django.core.cache.backends.redis.RedisCache"
+CACHES = {"default": {"BACKEND": _REDIS, "LOCATION": os.environ["REDIS_URL"]}}
 TIME_ZONE = "UTC"
 REST_FRAMEWORK = {"DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"]}

@@ -1,6 +1,6 @@
 """Access by key, serializers, viewsets with DRF's own cursor pagination, and the URLs."""
 
-# ruff: noqa: N815 - the API's names
+# ruff: noqa: I001, N815 - the API's names
 
 import hashlib
 from datetime import timedelta
@@ -11,17 +11,8 @@ from django.contrib.auth.models import AnonymousUser
 from django.db.models import Prefetch, Q, QuerySet, Sum
 from django.urls import include, path
 from django.utils import timezone
-from rest_framework import (
-    authentication,
-    exceptions,
-    pagination,
-    permissions,
-    routers,
-    serializers,
-    throttling,
-    views,
-    viewsets,
-)
+from rest_framework import authentication, exceptions, pagination, permissions
+from rest_framework import routers, serializers, throttling, views, viewsets
 from rest_framework.request import Request
 from rest_framework.response import Response
 

@@ -41,7 +41,8 @@ BESIDE = {
     "manage.py housekeeping --follow": (),
     "manage.py deliver_webhooks": (),
 }
-SECRET = ("DATABASE_OWNER_URL", "AUDIT_SIGNING_KEY", "DATABASE_SEALER_URL")
+# What the server does without. Its statements have the time-outs of its role.
+SECRET = ("DATABASE_OWNER_URL", "AUDIT_SIGNING_KEY", "DATABASE_SEALER_URL", "PGOPTIONS")
 
 
 class Command(ProgressCommand):
@@ -156,7 +157,8 @@ def stop(processes: Any) -> None:
     for process in processes:
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(max(0.0, until - time.monotonic()))
-        process.kill()
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)  # a worker outlives a granian that was killed
 
 
 def write_variables() -> None:

@@ -1,0 +1,61 @@
+"""Redis behind an address that leads to another server after a failover, such as a virtual IP."""
+
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+from django.core.cache import caches
+from pytest_django import Settings
+
+from config import cache
+from tests.support.proxy import HOST, Proxy
+from tests.support.redis_server import RedisServer
+
+pytestmark = pytest.mark.service
+
+
+@pytest.fixture
+def servers(tmp_path: Path) -> Iterator[list[RedisServer]]:
+    """Two Redis servers, which this thread's connection does not lead to yet."""
+    made = [RedisServer(tmp_path / name) for name in ("master", "other")]
+    cache._thread = threading.local()
+    yield made
+    cache._thread = threading.local()
+    caches["process"].clear()
+    for each in made:
+        each.kill()
+
+
+def test_counter_counts_on_where_its_address_leads_a_second_after_a_failover(
+    servers: list[RedisServer], settings: Settings
+) -> None:
+    master, other = servers
+    address, name, counter = Proxy(master.url), uuid4().hex, caches["default"]
+    settings.REDIS_URL = address.url
+    try:
+        assert counter.add(name, 5, 60)
+        other.call("SET", name, 5)  # as replication does
+        # The connection stays open; what was the master refuses to count.
+        master.call("REPLICAOF", HOST, other.port)
+        address.retarget(other.url)
+        assert counter.incr(name) == 1  # of this process
+        time.sleep(cache.PAUSE)
+        assert counter.incr(name) == 6
+        assert other.call("GET", name) == "6"
+    finally:
+        address.stop()
+
+
+def test_counter_asks_redis_for_no_protocol_in_which_it_may_announce_its_maintenance(
+    servers: list[RedisServer], settings: Settings
+) -> None:
+    """redis-py would wait 10 seconds then."""
+    settings.REDIS_URL = servers[0].url
+    servers[0].call("CONFIG", "RESETSTAT")
+    assert caches["default"].add(uuid4().hex, 1, 60)
+    used = servers[0].call("INFO", "commandstats")
+    assert "cmdstat_set" in used
+    assert "cmdstat_hello" not in used
