@@ -17,4 +17,3 @@ class AuditConfig(AppConfig):
         health.register("audit_seals", monitoring.check_seals, required=False)
         system.register("Audit log", monitoring.read_log)
         system.register("Backup", monitoring.read_backup)
-        system.register("Downloads", monitoring.read_downloads, brief=False)

@@ -3,6 +3,8 @@
 Triggers refuse everything else (`audit/triggers.sql`), for every role.
 """
 
+from typing import Self
+
 from django.db import models
 from django.db.models.functions import Collate, Now, Upper
 
@@ -11,91 +13,121 @@ from config.runtime.key_format import PUBLIC_LENGTH
 NEWEST_FIRST = (models.F("created_at").desc(), models.F("id").desc())
 
 
+# The facts of several actions.
+_WORKSPACE = "by workspace detail"
+_DOCUMENT = "by workspace document detail"
+_MEMBER = "by workspace member detail"
+_ACCOUNT = "by member detail"
+
+
 class Action(models.TextChoices):
-    """What happened."""
+    """What happened: the stored value, an entry's facts, a colour if it is good or bad, the label.
 
-    KEY_CREATED = "key.created", "API key created"
-    KEY_CHANGED = "key.changed", "API key's name or note changed"
-    KEY_ROLLED = "key.rolled", "API key rolled"
-    KEY_REVOKED = "key.revoked", "API key revoked"
-    KEY_DELETED = "key.deleted", "API key deleted"
-    WEBHOOK_CREATED = "webhook.created", "Webhook created"
-    WEBHOOK_CHANGED = "webhook.changed", "Webhook changed"
-    WEBHOOK_SWITCHED_ON = "webhook.switched_on", "Webhook switched on"
-    WEBHOOK_SWITCHED_OFF = "webhook.switched_off", "Webhook switched off"
-    WEBHOOK_SECRET_ROLLED = "webhook.secret_rolled", "Webhook's secret rolled"
-    WEBHOOK_DELETED = "webhook.deleted", "Webhook deleted"
-    WEBHOOK_TEST_SENT = "webhook.test_sent", "Webhook test event sent"
-    WEBHOOK_SENT_AGAIN = "webhook.sent_again", "Webhook's deliveries sent again"
-    DOCUMENT_DOWNLOADED = "document.downloaded", "Document downloaded"
-    DOWNLOAD_ENDED = "document.download_ended", "Download ended"
-    DOCUMENT_VIEWED = "document.viewed", "Document's page opened"
-    DOCUMENT_IMPORTED = "document.imported", "Document imported"
-    FILE_IMPORTED = "document.file_imported", "File imported"
-    DOCUMENT_CHANGED = "document.changed", "Completed document changed"
-    FILE_REPLACED = "document.file_replaced", "Sealed file replaced"
-    FILE_DAMAGED = "document.file_damaged", "Damaged file found"
-    EVIDENCE_EXPORTED = "document.evidence_exported", "Evidence exported"
-    WORKSPACE_CREATED = "workspace.created", "Workspace created"
-    PLAN_CHANGED = "workspace.plan_changed", "Plan changed"
-    WORKSPACE_SUSPENDED = "workspace.suspended", "Workspace suspended"
-    WORKSPACE_REINSTATED = "workspace.reinstated", "Workspace reinstated"
-    MEMBER_ADDED = "member.added", "Member added"
-    MEMBER_REMOVED = "member.removed", "Member removed"
-    MEMBER_ROLE_CHANGED = "member.role_changed", "Member's role changed"
-    INVITATION_CREATED = "invitation.created", "Invitation created"
-    INVITATION_ACCEPTED = "invitation.accepted", "Invitation accepted"
-    INVITATION_REVOKED = "invitation.revoked", "Invitation revoked"
-    LOGIN = "login.succeeded", "Signed in"
-    LOGOUT = "login.signed_out", "Signed out"
-    LOGIN_FAILED = "login.failed", "Sign-in failed"
-    SESSIONS_ENDED = "login.sessions_ended", "Sessions ended"
-    ACCOUNT_CREATED = "account.created", "Account created"
-    ACCOUNT_CHANGED = "account.changed", "Account changed"
-    OPERATOR_MADE = "account.operator_made", "Made an operator"
-    OPERATOR_ENDED = "account.operator_ended", "Rights of an operator ended"
-    SUPPORT_MADE = "account.support_made", "Made support staff"
-    SUPPORT_ENDED = "account.support_ended", "Rights of support staff ended"
-    ACCOUNT_DELETED = "account.deleted", "Account deleted"
-    PASSWORD_CHANGED = "account.password_changed", "Password changed"
-    PASSWORD_CONFIRMED = "account.password_confirmed", "Password entered again"
-    PASSWORD_REFUSED = "account.password_refused", "Password or code entered again, but wrong"
-    PASSWORD_RESET_REQUESTED = "account.password_reset_requested", "Password reset requested"
-    ADDRESS_CONFIRMED = "account.address_confirmed", "E-mail address confirmed"
-    SECOND_FACTOR_ADDED = "account.second_factor_added", "Second factor set up"
-    SECOND_FACTOR_REMOVED = "account.second_factor_removed", "Second factor removed"
-    RECOVERY_CODES_MADE = "account.recovery_codes_made", "Recovery codes made"
-    RECOVERY_CODE_USED = "account.recovery_code_used", "Recovery code used"
-    LOG_EXPORTED = "audit.exported", "Audit log exported"
-    LOG_EXPORT_ENDED = "audit.export_ended", "Export ended"
-    LOG_VERIFIED = "audit.verified", "Audit log verified"
-    LOG_DAMAGED = "audit.verification_failed", "Audit log is damaged"
-    COMMAND_RUN = "command.run", "Command run"
-    BACKUP_MADE = "backup.made", "Backup made"
-    LOG_RESTORED = "audit.restored", "Audit log restored from a backup"
+    A fact in parentheses may be missing. The comments say what the details are.
+    """
 
+    facts: str
+    colour: str
 
-LABELS: dict[str, str] = {str(value): label for value, label in Action.choices}
+    def __new__(cls, value: str, facts: str = "", colour: str = "") -> Self:
+        self = str.__new__(cls, value)
+        self._value_, self.facts, self.colour = value, facts, colour
+        return self
+
+    # When it expires; what it was; when it ends and the new key.
+    KEY_CREATED = "key.created", "by key (detail)", "ok", "API key created"
+    KEY_CHANGED = "key.changed", "by key detail", "API key's name changed"
+    KEY_ROLLED = "key.rolled", "by key detail", "API key rolled"
+    KEY_REVOKED = "key.revoked", "by key", "warn", "API key revoked"
+    KEY_DELETED = "key.deleted", "by key", "warn", "API key deleted"
+    # The URL without its query, the id, and: types of events; what changed; why, if the service did
+    # it; an event's id, or how many.
+    WEBHOOK_CREATED = "webhook.created", _WORKSPACE, "ok", "Webhook created"
+    WEBHOOK_CHANGED = "webhook.changed", _WORKSPACE, "Webhook changed"
+    WEBHOOK_SWITCHED_ON = "webhook.switched_on", _WORKSPACE, "ok", "Webhook switched on"
+    WEBHOOK_SWITCHED_OFF = "webhook.switched_off", _WORKSPACE, "warn", "Webhook switched off"
+    WEBHOOK_SECRET_ROLLED = "webhook.secret_rolled", _WORKSPACE, "Webhook's secret rolled"
+    WEBHOOK_DELETED = "webhook.deleted", _WORKSPACE, "warn", "Webhook deleted"
+    WEBHOOK_TEST_SENT = "webhook.test_sent", _WORKSPACE, "Webhook test event sent"
+    WEBHOOK_SENT_AGAIN = "webhook.sent_again", _WORKSPACE, "Webhook's deliveries sent again"
+    # What happened to it; fields. The digest of a damaged file is that of the undamaged one.
+    DOCUMENT_DOWNLOADED = "document.downloaded", "key document file", "Document downloaded"
+    DOCUMENT_VIEWED = "document.viewed", "by workspace document", "Document's page opened"
+    DOCUMENT_IMPORTED = "document.imported", _DOCUMENT, "Document imported"
+    FILE_IMPORTED = "document.file_imported", "by workspace document file", "File imported"
+    DOCUMENT_CHANGED = "document.changed", _DOCUMENT, "Completed document changed"
+    FILE_DAMAGED = (
+        "document.file_damaged",
+        "workspace document file detail",
+        "bad",
+        "Damaged file found",
+    )
+    EVIDENCE_EXPORTED = "document.evidence_exported", _DOCUMENT, "Evidence exported"
+    # The plan; from which to which, why; why.
+    WORKSPACE_CREATED = "workspace.created", _WORKSPACE, "ok", "Workspace created"
+    PLAN_CHANGED = "workspace.plan_changed", _WORKSPACE, "Plan changed"
+    WORKSPACE_SUSPENDED = "workspace.suspended", _WORKSPACE, "warn", "Workspace suspended"
+    WORKSPACE_REINSTATED = "workspace.reinstated", _WORKSPACE, "ok", "Workspace reinstated"
+    # The role; from which to which; who invited.
+    MEMBER_ADDED = "member.added", _MEMBER, "ok", "Member added"
+    MEMBER_REMOVED = "member.removed", _MEMBER, "warn", "Member removed"
+    MEMBER_ROLE_CHANGED = "member.role_changed", _MEMBER, "Member's role changed"
+    INVITATION_CREATED = "invitation.created", _MEMBER, "ok", "Invitation created"
+    INVITATION_ACCEPTED = "invitation.accepted", _MEMBER, "ok", "Invitation accepted"
+    INVITATION_REVOKED = "invitation.revoked", _MEMBER, "warn", "Invitation revoked"
+    # The typed login, unless it may be a password; how many.
+    LOGIN = "login.succeeded", "by", "Signed in"
+    LOGOUT = "login.signed_out", "by", "Signed out"
+    LOGIN_FAILED = "login.failed", "(by) (detail)", "bad", "Sign-in failed"
+    SESSIONS_ENDED = "login.sessions_ended", _ACCOUNT, "Sessions ended"
+    # Rights; from which to which; why. Without `by`, a password or an address was set with the link
+    # of an e-mail. Of a requested reset, the account may not exist.
+    ACCOUNT_CREATED = "account.created", "by member (detail)", "ok", "Account created"
+    ACCOUNT_CHANGED = "account.changed", _ACCOUNT, "Account changed"
+    OPERATOR_MADE = "account.operator_made", _ACCOUNT, "Made an operator"
+    OPERATOR_ENDED = "account.operator_ended", _ACCOUNT, "Rights of an operator ended"
+    SUPPORT_MADE = "account.support_made", _ACCOUNT, "Made support staff"
+    SUPPORT_ENDED = "account.support_ended", _ACCOUNT, "Rights of support staff ended"
+    ACCOUNT_DELETED = "account.deleted", "by member", "warn", "Account deleted"
+    PASSWORD_CHANGED = "account.password_changed", "(by) member", "Password changed"
+    PASSWORD_CONFIRMED = "account.password_confirmed", "by", "Password entered again"
+    PASSWORD_REFUSED = (
+        "account.password_refused",
+        "by (detail)",
+        "bad",
+        "Password or code entered again, but wrong",
+    )
+    PASSWORD_RESET_REQUESTED = (
+        "account.password_reset_requested",
+        "member",
+        "Password reset requested",
+    )
+    ADDRESS_CONFIRMED = (
+        "account.address_confirmed",
+        "(by) member detail",
+        "E-mail address confirmed",
+    )
+    SECOND_FACTOR_ADDED = "account.second_factor_added", "by member", "ok", "Second factor set up"
+    SECOND_FACTOR_REMOVED = (
+        "account.second_factor_removed",
+        "by member",
+        "warn",
+        "Second factor removed",
+    )
+    RECOVERY_CODES_MADE = "account.recovery_codes_made", "by member", "Recovery codes made"
+    RECOVERY_CODE_USED = "account.recovery_code_used", "by", "Recovery code used"
+    # The filters; the only workspace in it. Results of commands.
+    LOG_EXPORTED = "audit.exported", "by (workspace) detail", "Audit log exported"
+    LOG_VERIFIED = "audit.verified", "by detail", "Audit log verified"
+    LOG_DAMAGED = "audit.verification_failed", "by detail", "bad", "Audit log is damaged"
+    COMMAND_RUN = "command.run", "by detail", "Command run"
+    BACKUP_MADE = "backup.made", "by (detail)", "Backup made"
+    LOG_RESTORED = "audit.restored", "by detail", "Audit log restored from a backup"
+
 
 # A filter on downloads fills a page quickly without an index, since nearly all entries are
 # downloads. The indexes by action exclude them, to keep downloads cheap to insert.
-DOWNLOADS = (Action.DOCUMENT_DOWNLOADED, Action.DOWNLOAD_ENDED)
-NO_DOWNLOADS = ~models.Q(action__in=DOWNLOADS)
-# What the list shows: the end of a download is part of the row of its start.
-LISTED = ~models.Q(action=Action.DOWNLOAD_ENDED)
-# Actions about which users get e-mails.
-NOTIFIED = (
-    Action.WEBHOOK_SWITCHED_OFF,
-    Action.WORKSPACE_SUSPENDED,
-    Action.WORKSPACE_REINSTATED,
-    Action.PLAN_CHANGED,
-    Action.MEMBER_ADDED,
-    Action.MEMBER_ROLE_CHANGED,
-    Action.EVIDENCE_EXPORTED,
-    Action.LOG_EXPORTED,
-    Action.OPERATOR_MADE,
-    Action.SUPPORT_MADE,
-)
+NO_DOWNLOADS = ~models.Q(action=Action.DOCUMENT_DOWNLOADED)
 
 
 def folded(column: "str | models.Expression") -> Collate:
@@ -117,16 +149,12 @@ class AuditEntry(models.Model):
 
     # A trigger sets the id and this time, whatever an INSERT says.
     created_at = models.DateTimeField(db_default=Now(), editable=False)
-    # When it happened, if that was recorded later: the end of a download, mostly.
-    occurred_at = models.DateTimeField(null=True)
     action = models.CharField(max_length=40)  # an `Action`, which has the label
     workspace_id = models.UUIDField(null=True)  # None for a sign-in
     workspace_name = models.CharField(max_length=200, blank=True)
-    person = models.CharField(
-        max_length=254, blank=True
-    )  # login of the user who did it; "" for a key
+    person = models.CharField(max_length=254, blank=True)  # login of who did it; "" for a key
     member = models.CharField(max_length=254, blank=True)  # login of the member
-    detail = models.CharField(max_length=1000, blank=True)  # "FREE → PRO", "all bytes sent"
+    detail = models.CharField(max_length=1000, blank=True)  # "FREE → PRO"
     key_id = models.UUIDField(null=True)
     key_name = models.CharField(max_length=100, blank=True)
     key_prefix = models.CharField(max_length=PUBLIC_LENGTH, blank=True)
@@ -135,27 +163,20 @@ class AuditEntry(models.Model):
     file_type = models.CharField(max_length=20, blank=True)  # original, signed, certificate
     file_sha256 = models.CharField(max_length=64, blank=True)  # hex digits, of the whole file
     byte_range = models.CharField(max_length=60, blank=True)  # "0-99/200"; "" for the whole file
-    bytes_sent = models.BigIntegerField(null=True)  # of a download that ended
     address = models.CharField(max_length=45, blank=True)  # IPv4 or IPv6
     user_agent = models.CharField(max_length=500, blank=True)
     request_id = models.CharField(max_length=32, blank=True)
 
     class Meta:
         verbose_name_plural = "audit log"
-        # Each query reads a range of one of these, newest first, from any position: each index
-        # but one ends with (created_at, id). A download is two rows and nearly all of the log:
-        # its end is only in the last one, and found by the request id of its start.
+        # Each query reads a range of one of these, newest first, from any position.
         indexes = [
             # All entries, and the filter by date.
-            models.Index(*NEWEST_FIRST, condition=LISTED, name="audit_listed"),
+            models.Index(*NEWEST_FIRST, name="audit_newest"),
             # A workspace's entries.
-            models.Index(
-                "workspace_id", *NEWEST_FIRST, condition=LISTED, name="audit_workspace_listed"
-            ),
+            models.Index("workspace_id", *NEWEST_FIRST, name="audit_workspace"),
             # ?action__exact=…
-            models.Index(
-                "action", *NEWEST_FIRST, condition=NO_DOWNLOADS, name="audit_action_newest"
-            ),
+            models.Index("action", *NEWEST_FIRST, condition=NO_DOWNLOADS, name="audit_action"),
             # ?workspace_id__exact=…&action__exact=…, and the same for a workspace's own admins.
             models.Index(
                 "workspace_id",
@@ -168,39 +189,24 @@ class AuditEntry(models.Model):
             models.Index(
                 "document_id",
                 *NEWEST_FIRST,
-                condition=LISTED & models.Q(document_id__isnull=False),
-                name="audit_document_listed",
+                condition=models.Q(document_id__isnull=False),
+                name="audit_document",
             ),
             # ?key_id__exact=…, and a search for a key's id.
-            models.Index("key_id", *NEWEST_FIRST, condition=LISTED, name="audit_key_listed"),
+            models.Index("key_id", *NEWEST_FIRST, name="audit_key"),
             # Which keys begin so: a search for a key's first characters.
             models.Index(
-                "key_prefix", *NEWEST_FIRST, condition=NO_DOWNLOADS, name="audit_key_prefix_made"
+                "key_prefix", *NEWEST_FIRST, condition=NO_DOWNLOADS, name="audit_key_prefix"
             ),
-            # A search for a login, in any case: of the user who did it …
+            # A search for a login, in any case, of who did it or of the member; for an address.
             models.Index(
-                folded("person"),
-                *NEWEST_FIRST,
-                condition=~models.Q(person=""),
-                name="audit_person_listed",
+                folded("person"), *NEWEST_FIRST, condition=~models.Q(person=""), name="audit_person"
             ),
-            # … or the member.
             models.Index(
-                folded("member"),
-                *NEWEST_FIRST,
-                condition=~models.Q(member=""),
-                name="audit_member_listed",
+                folded("member"), *NEWEST_FIRST, condition=~models.Q(member=""), name="audit_member"
             ),
-            # A search for an address.
             models.Index(
-                "address",
-                *NEWEST_FIRST,
-                condition=LISTED & ~models.Q(address=""),
-                name="audit_address_listed",
-            ),
-            # New ones of these actions, which a process looks for every two seconds.
-            models.Index(
-                "created_at", condition=models.Q(action__in=NOTIFIED), name="audit_notified"
+                "address", *NEWEST_FIRST, condition=~models.Q(address=""), name="audit_address"
             ),
             # A search for a request id or its beginning: a handful of entries.
             models.Index("request_id", name="audit_request"),
@@ -212,7 +218,12 @@ class AuditEntry(models.Model):
     @property
     def action_label(self) -> str:
         """What happened, in words; the stored value if a later release has written it."""
-        return LABELS.get(self.action, self.action)
+        return str(Action(self.action).label) if self.action in Action else self.action
+
+    @property
+    def colour(self) -> str:
+        """The colour of the action; "" if it has none."""
+        return Action(self.action).colour if self.action in Action else ""
 
     @property
     def key_label(self) -> str:

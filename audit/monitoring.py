@@ -1,11 +1,10 @@
-"""The state of the log, of backups and of downloads: for `/readyz`, metrics and operators."""
+"""The state of the log and of backups: for `/readyz`, metrics and operators."""
 
 from collections.abc import Iterator
 from contextlib import closing
 from datetime import datetime, timedelta
 
 from django.db import DEFAULT_DB_ALIAS, connections
-from django.db import connection as default_connection
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.utils import timezone
 from prometheus_client import Metric
@@ -18,24 +17,6 @@ from config.console.system import Fact, time_or
 VERIFIED_DAYS = 8  # as in deploy/prometheus-alerts.yaml; the timer runs every week
 BACKUP_HOURS = 26  # a daily one may be a little late
 BACK_UP = "Run: deploy/backup FOLDER, every day"
-MANY = 3  # downloads, of which at least one should have ended after a minute
-LOST = "Look at the disk of nginx's log, and at: journalctl -u documents-api-completions"
-
-# The condition `<> ended` is that of the index `audit_listed`.
-DOWNLOADS = f"""
-    SELECT count(*), count(*) FILTER (WHERE EXISTS (
-        SELECT FROM audit_auditentry AS ended
-        WHERE ended.request_id = begun.request_id AND ended.action = '{Action.DOWNLOAD_ENDED}'
-    ))
-    FROM (
-        SELECT request_id FROM audit_auditentry
-        WHERE action = '{Action.DOCUMENT_DOWNLOADED}' AND action <> '{Action.DOWNLOAD_ENDED}'
-            AND created_at BETWEEN statement_timestamp() - %s::interval
-            AND statement_timestamp() - %s::interval
-        ORDER BY created_at DESC, id DESC LIMIT 1000
-    ) AS begun
-"""  # noqa: S608 - made of constants
-MINUTE, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(hours=24)
 
 
 class NotSealed(Exception):
@@ -55,17 +36,11 @@ def read_metrics(connection: BaseDatabaseWrapper) -> Iterator[Metric]:
     with connection.cursor() as cursor:
         cursor.execute(state.newest(Action.BACKUP_MADE))
         [backup] = cursor.fetchone() or [None]
-    begun, ended = _downloads(DAY, HOUR, connection)
     found = state.read(connection)
     gauges: dict[str, tuple[str, float]] = {
         "backup_timestamp_seconds": (
             "When record_backup was last called; 0 if never",
             _timestamp(backup),
-        ),
-        "downloads_without_end_ratio": (
-            "The part of the newest 1,000 downloads that began 1 to 24 hours ago without a "
-            "completion",
-            (begun - ended) / begun if begun else 0.0,
         ),
         "audit_unsealed_seconds": (
             "The age of the oldest audit entry that is not sealed",
@@ -93,16 +68,6 @@ def _timestamp(moment: datetime | None) -> float:
     return moment.timestamp() if moment else 0.0
 
 
-def _downloads(
-    since: timedelta, until: timedelta, connection: BaseDatabaseWrapper = default_connection
-) -> tuple[int, int]:
-    """Of the newest 1,000 downloads of these ages: how many there are, and how many have an end."""
-    with connection.cursor() as cursor:
-        cursor.execute(DOWNLOADS, [f"{since.total_seconds()} s", f"{until.total_seconds()} s"])
-        [(begun, ended)] = cursor.fetchall()
-    return begun, ended
-
-
 def read_backup() -> list[Fact]:
     """When `manage.py record_backup` was last called; deploy/backup does so."""
     newest = AuditEntry.objects.filter(action=Action.BACKUP_MADE).order_by(*NEWEST_FIRST).first()
@@ -114,28 +79,6 @@ def read_backup() -> list[Fact]:
     return [
         Fact("Last backup", time_or(newest.created_at, ""), "warn" if late else "ok", BACK_UP),
         Fact("It has", newest.detail or "no description"),
-    ]
-
-
-def read_downloads() -> list[Fact]:
-    """Downloads whose end is unknown, since a process was killed or nginx cannot log, say."""
-    # A download may go on, and nginx's log is read again once an hour.
-    begun, ended = _downloads(DAY, HOUR)
-    # A slow client's may go on too, but hardly all of them.
-    lately, ended_lately = _downloads(HOUR, MINUTE)
-    return [
-        Fact(
-            "Without an end, of the newest 1,000 that began 1 to 24 hours ago",
-            f"{begun - ended:,}",
-            "warn" if ended < begun else "ok",
-            LOST,
-        ),
-        Fact(
-            "With an end, of those that began 1 to 60 minutes ago",
-            f"{ended_lately:,} of {lately:,}",
-            "bad" if lately >= MANY and not ended_lately else "ok",
-            LOST,
-        ),
     ]
 
 

@@ -1,6 +1,6 @@
-"""`record` adds an entry to the audit log. Only the ends of downloads have another writer.
+"""`record` adds an entry to the audit log; nothing else does.
 
-`FACTS` says which facts each action needs: a missing one is an error in the caller, not a gap in
+`Action` says which facts each action needs: a missing one is an error in the caller, not a gap in
 the log. Each entry also has the request's id, address and user agent. No entry has a raw key,
 whatever the names in it are.
 """
@@ -11,7 +11,6 @@ from contextvars import ContextVar
 from typing import Any
 
 from django.db import connection
-from django.forms.models import model_to_dict
 
 from audit.models import WRITTEN, Action, AuditEntry
 from audit.snapshots import DocumentSnapshot, FileSnapshot, KeySnapshot, WorkspaceSnapshot
@@ -19,68 +18,6 @@ from config.runtime.database import fetch
 from config.runtime.key_format import cut_raw_keys
 from config.runtime.logs import redact, redact_sent, request_id
 from config.runtime.request_context import client_info
-
-# What an entry of each action has, but for those that end another entry (`ending`). A fact in
-# parentheses may be missing.
-FACTS: dict[Action, str] = {
-    Action.KEY_CREATED: "by key (detail)",  # when it expires, what it is for
-    Action.KEY_CHANGED: "by key detail",  # what it was
-    Action.KEY_ROLLED: "by key detail",  # when it ends, the new key
-    Action.KEY_REVOKED: "by key",
-    Action.KEY_DELETED: "by key",
-    # The detail begins with the URL without its query, and the id.
-    Action.WEBHOOK_CREATED: "by workspace detail",  # types of events
-    Action.WEBHOOK_CHANGED: "by workspace detail",  # what changed
-    Action.WEBHOOK_SWITCHED_ON: "by workspace detail",
-    Action.WEBHOOK_SWITCHED_OFF: "by workspace detail",  # why, if the service did it
-    Action.WEBHOOK_SECRET_ROLLED: "by workspace detail",
-    Action.WEBHOOK_DELETED: "by workspace detail",
-    Action.WEBHOOK_TEST_SENT: "by workspace detail",
-    Action.WEBHOOK_SENT_AGAIN: "by workspace detail",  # an event's id, or how many
-    Action.DOCUMENT_DOWNLOADED: "key document file",
-    Action.DOCUMENT_VIEWED: "by workspace document",
-    Action.DOCUMENT_IMPORTED: "by workspace document detail",  # what happened to it
-    Action.FILE_IMPORTED: "by workspace document file",
-    Action.DOCUMENT_CHANGED: "by workspace document detail",  # fields
-    Action.FILE_DAMAGED: "workspace document file detail",  # the digest is the undamaged file's
-    Action.EVIDENCE_EXPORTED: "by workspace document detail",  # how many entries
-    Action.WORKSPACE_CREATED: "by workspace detail",  # the plan
-    Action.PLAN_CHANGED: "by workspace detail",  # from which to which, why
-    Action.WORKSPACE_SUSPENDED: "by workspace detail",  # why
-    Action.WORKSPACE_REINSTATED: "by workspace detail",  # why
-    Action.MEMBER_ADDED: "by workspace member detail",  # the role
-    Action.MEMBER_REMOVED: "by workspace member detail",  # the role
-    Action.MEMBER_ROLE_CHANGED: "by workspace member detail",  # from which to which
-    Action.INVITATION_CREATED: "by workspace member detail",  # the role
-    Action.INVITATION_ACCEPTED: "by workspace member detail",  # who invited
-    Action.INVITATION_REVOKED: "by workspace member detail",  # the role
-    Action.LOGIN: "by",
-    Action.LOGOUT: "by",
-    Action.LOGIN_FAILED: "(by) (detail)",  # the typed login, unless it may be a password
-    Action.SESSIONS_ENDED: "by member detail",  # how many
-    Action.ACCOUNT_CREATED: "by member (detail)",  # rights
-    Action.ACCOUNT_CHANGED: "by member detail",  # from which to which
-    Action.OPERATOR_MADE: "by member detail",  # why, as the following
-    Action.OPERATOR_ENDED: "by member detail",
-    Action.SUPPORT_MADE: "by member detail",
-    Action.SUPPORT_ENDED: "by member detail",
-    Action.ACCOUNT_DELETED: "by member",
-    Action.PASSWORD_CHANGED: "(by) member",  # without by: with the link of an e-mail
-    Action.PASSWORD_CONFIRMED: "by",
-    Action.PASSWORD_REFUSED: "by (detail)",
-    Action.PASSWORD_RESET_REQUESTED: "member",  # the account may not exist
-    Action.ADDRESS_CONFIRMED: "(by) member detail",  # the address; as above
-    Action.SECOND_FACTOR_ADDED: "by member",
-    Action.SECOND_FACTOR_REMOVED: "by member",
-    Action.RECOVERY_CODES_MADE: "by member",
-    Action.RECOVERY_CODE_USED: "by",
-    Action.LOG_EXPORTED: "by (workspace) detail",  # the filters; the only workspace in it
-    Action.LOG_VERIFIED: "by detail",
-    Action.LOG_DAMAGED: "by detail",
-    Action.LOG_RESTORED: "by detail",
-    Action.COMMAND_RUN: "by detail",
-    Action.BACKUP_MADE: "by (detail)",
-}
 
 USER_AGENT_LENGTH = 500  # characters that are stored
 PERSON_LENGTH = 254
@@ -129,7 +66,7 @@ def record(
     given: dict[str, object] = {"by": by, "member": member, "workspace": workspace, "key": key}
     given |= {"document": document, "file": file, "detail": detail}
     names = {name for name, value in given.items() if value}
-    known = FACTS[action].split()
+    known = action.facts.split()
     if missing := {fact for fact in known if not fact.startswith("(")} - names:
         raise TypeError(f"an entry {action} needs: {', '.join(sorted(missing))}")
     if other := names - {fact.strip("()") for fact in known}:
@@ -156,16 +93,6 @@ def record(
     if len(waiting) >= IN_MEMORY:
         _copy(waiting)
     return entry
-
-
-def record_end(started: AuditEntry, action: Action, *, detail: str) -> None:
-    """Adds the entry of the end of what `started` began."""
-    _insert(ending(started, action=action, detail=detail))
-
-
-def ending(started: AuditEntry, **facts: Any) -> AuditEntry:
-    """The entry of an end, with all other facts of its start; that one cannot change."""
-    return AuditEntry(**model_to_dict(started, exclude=["id", "occurred_at"]) | facts)
 
 
 def stored_client() -> tuple[str, str]:

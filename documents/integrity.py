@@ -12,7 +12,7 @@ from django.db.models import F, Q
 from django.db.models.functions import Now
 
 from audit.models import Action
-from audit.queries import damage_is_recorded, owners_before_replacement
+from audit.queries import damage_is_recorded
 from audit.record import record
 from audit.snapshots import DocumentSnapshot, FileSnapshot, WorkspaceSnapshot
 from config.management.progress import Progress, Report
@@ -33,7 +33,7 @@ class Finding:
     problem: str
     expected_sha256: str
     found_sha256: str | None  # None if it is missing
-    documents: list[dict[str, str]]  # that have the file, or had it before an import replaced it
+    documents: list[dict[str, str]]  # that have the file
 
 
 class FileCheck:
@@ -128,14 +128,9 @@ def _record(file: StoredFile, problem: str, found: str | None) -> Finding:
 
 
 def _owners(file: StoredFile) -> list[tuple[WorkspaceSnapshot, DocumentSnapshot, str]]:
-    """The document that has the file, and its type.
-
-    Without one, an import has replaced the file, and the audit log has the documents that had a
-    file with this digest.
-    """
-    found = [
+    """The document that has the file, and its type."""
+    return [
         (document.workspace.snapshot(), document.snapshot(), file_type)
         for file_type in FILE_TYPES
         for document in Document.objects.filter(**{file_type: file}).select_related("workspace")
     ]
-    return found or owners_before_replacement(file.sha256)

@@ -1,7 +1,7 @@
 """Object storage for the PDFs; only this module knows S3.
 
-django-storages has the settings and the connection. Its file object would copy a whole object
-before the first byte is read, so objects are read with boto3's client.
+Objects are saved, deleted and measured through Django's storage API. They are read with boto3's
+client, since django-storages' file object would copy a whole object before its first byte.
 """
 
 import contextlib
@@ -13,10 +13,9 @@ from io import BytesIO
 from typing import IO, TYPE_CHECKING, Any, TypeVar
 from uuid import uuid4
 
-from botocore import UNSIGNED
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
-from django.conf import settings
+from django.core.files import File
 from django.core.files.storage import default_storage
 from storages.backends.s3 import S3Storage
 from urllib3.exceptions import HTTPError
@@ -32,8 +31,8 @@ CONNECT_TIMEOUT = 2
 READ_TIMEOUT = 4  # without a byte
 AT_ONCE = 1  # a request that fails sooner is sent again: its kept connection may have died
 CHUNK_SIZE = 180 * 1024  # bytes; with 64 KiB the throughput is a fifth lower
-DELETED_AT_ONCE = 1000  # objects; S3 allows no more
 NAMED_KEYS = 20  # of objects that could not be deleted
+BUCKET = "(the bucket)"  # in messages, in the place of an object's key
 
 CLIENT_CONFIG = Config(
     signature_version="s3v4",
@@ -63,187 +62,125 @@ class OutOfReach(StorageError):
 
 
 class PdfStorage(S3Storage):  # type: ignore[misc] # it has no types
-    """The project's default storage (`STORAGES`), with our client configuration."""
+    """The project's default storage (`STORAGES`), with our client configuration.
+
+    django-storages makes boto3 build a class for each object (1 ms). Saving and sizes, which are
+    frequent, do without.
+    """
 
     def get_default_settings(self) -> dict[str, Any]:
         return {**super().get_default_settings(), "client_config": CLIENT_CONFIG}
 
+    @functools.cached_property
+    def connection(self) -> Any:
+        """One for all threads: each client takes 17 MB. The first use must not be in several."""
+        return super().connection
 
-@functools.cache
+    def _save(self, name: str, content: Any) -> str:
+        content.seek(0)
+        self.connection.meta.client.put_object(
+            Bucket=self.bucket_name, Key=name, Body=content.file, ContentType="application/pdf"
+        )
+        return name
+
+    def size(self, name: str) -> int:
+        """The bytes of an object; -1 if object storage does not say it."""
+        found = self.connection.meta.client.head_object(Bucket=self.bucket_name, Key=name)
+        return int(found.get("ContentLength", -1))
+
+
+_store: PdfStorage = default_storage  # type: ignore[assignment]
+
+
 def client() -> "S3Client":
-    """One client for all threads. The first call makes it, and must come before there are others:
-    each client takes 17 MB."""
-    made: S3Client = default_storage.connection.meta.client  # type: ignore[attr-defined]
+    """boto3's client, the same for all threads."""
+    made: S3Client = _store.connection.meta.client
     return made
 
 
-def bucket() -> str:
-    name: str = default_storage.bucket_name  # type: ignore[attr-defined]
-    return name
-
-
-def request(key: str, send: Callable[[], T]) -> T:
+def request(key: str, send: Callable[[], T], *, again: bool = True) -> T:
     """Sends a request about an object. There is a second try only if the first fails at once.
 
     Raises:
+        Missing: there is no such object.
         OutOfReach: it failed.
         StorageError: object storage refuses it.
     """
     started = time.monotonic()
     try:
-        return _try(key, send)
-    except OutOfReach:
-        if time.monotonic() - started > AT_ONCE:
-            raise
-    return _try(key, send)
-
-
-def _try(key: str, send: Callable[[], T]) -> T:
-    """Turns any error of boto3 into a StorageError."""
-    try:
         return send()
-    except ClientError as exc:
-        metadata = exc.response["ResponseMetadata"]
-        status = metadata["HTTPStatusCode"]
-        text = f"object {key}: HTTP {status}: {exc}"
-        region = metadata["HTTPHeaders"].get("x-amz-bucket-region")
-        if region not in (None, client().meta.region_name):
-            text += f"; the bucket is in {region}, so set S3_REGION to that"
-        if status >= 500:
-            raise OutOfReach(text) from exc
-        # A missing bucket is a 404 too.
-        missing = exc.response["Error"]["Code"] == "NoSuchKey"
-        raise (Missing if missing else StorageError)(text) from exc
-    except (BotoCoreError, HTTPError, ValueError) as exc:  # ValueError: a length that is no number
-        raise OutOfReach(f"object {key}: {exc}") from exc
+    except (ClientError, BotoCoreError, HTTPError, ValueError) as exc:
+        error = _error(key, exc)
+        failed_at_once = isinstance(error, OutOfReach) and time.monotonic() - started < AT_ONCE
+        if not (again and failed_at_once):
+            raise error from exc
+    return request(key, send, again=False)
 
 
-def open_object(key: str, length: int, byte_range: str | None = None) -> "StreamingBody":
+def _error(key: str, exc: Exception) -> StorageError:
+    """What an error of boto3 means."""
+    if not isinstance(exc, ClientError):  # a ValueError is a length that is no number
+        return OutOfReach(f"object {key}: {exc}")
+    metadata = exc.response["ResponseMetadata"]
+    text = f"object {key}: HTTP {metadata['HTTPStatusCode']}: {exc}"
+    region = metadata["HTTPHeaders"].get("x-amz-bucket-region")
+    if region not in (None, client().meta.region_name):
+        text += f"; the bucket is in {region}, so set S3_REGION to that"
+    if metadata["HTTPStatusCode"] >= 500:
+        return OutOfReach(text)
+    # A missing bucket is a 404 too, but the response to a HEAD does not say what is missing.
+    what = (exc.operation_name, exc.response["Error"]["Code"])
+    missing = what[1] == "NoSuchKey" or what == ("HeadObject", "404")
+    return (Missing if missing else StorageError)(text)
+
+
+def open_object(
+    key: str, length: int | None = None, byte_range: str | None = None
+) -> "StreamingBody":
     """The body of an object, or of a part of it, that has `length` bytes; the caller closes it.
 
     When this returns, its headers have arrived but its bytes have not.
 
     Args:
+        length: None if any length is right.
         byte_range: the value of the Range header for the part.
 
     Raises:
         StorageError: it cannot be read, or has another length.
     """
     part: Any = {"Range": byte_range} if byte_range else {}
-    send = functools.partial(client().get_object, Bucket=bucket(), Key=key, **part)
+    send = functools.partial(client().get_object, Bucket=_store.bucket_name, Key=key, **part)
     response = request(key, send)
-    try:
-        _check_length(key, response.get("ContentLength", -1), length)
-    except StorageError:
+    found = response.get("ContentLength", -1)
+    if length not in (None, found):
         response["Body"].close()
-        raise
+        raise StorageError(f"object {key}: {found} bytes instead of {length}")
     return response["Body"]
 
 
 def check(key: str, size: int) -> None:
-    """Returns if the object exists and has this size in bytes.
+    """Returns if the object exists and has this size in bytes: objects never change.
 
     Raises:
         StorageError: it does not, or object storage is out of reach.
     """
-    send = functools.partial(client().head_object, Bucket=bucket(), Key=key)
-    _check_length(key, request(key, send).get("ContentLength", -1), size)
-
-
-def _check_length(key: str, found: int, expected: int) -> None:
-    """Objects never change, so another size means damage."""
-    if found != expected:
-        raise StorageError(f"object {key}: {found} bytes instead of {expected}")
+    found = request(key, functools.partial(_store.size, key))
+    if found != size:
+        raise StorageError(f"object {key}: {found} bytes instead of {size}")
 
 
 def read(key: str) -> Generator[bytes, None, None]:
-    """The bytes of an object in chunks, whatever its length. Always tries, unlike a download.
+    """The bytes of an object in chunks, whatever its length.
 
     Raises:
         Missing: there is no such object.
         StorageError: it cannot be read, or not to its end.
     """
-    send = functools.partial(client().get_object, Bucket=bucket(), Key=key)
-    with contextlib.closing(request(key, send)["Body"]) as body:
+    with contextlib.closing(open_object(key)) as body:
         try:
             yield from body.iter_chunks(CHUNK_SIZE)
         except (BotoCoreError, HTTPError) as exc:
             raise OutOfReach(f"object {key}: {exc}") from exc
-
-
-def check_bucket() -> None:
-    """Returns if the bucket can be reached with our keys.
-
-    Raises:
-        StorageError: it cannot.
-    """
-    request("(the bucket)", functools.partial(client().head_bucket, Bucket=bucket()))
-
-
-def is_public(key: str | None) -> bool:
-    """Whether anyone can list the bucket, or read this object, without a key.
-
-    Raises:
-        OutOfReach: object storage does not respond.
-    """
-    config = CLIENT_CONFIG.merge(Config(signature_version=UNSIGNED))
-    anyone = PdfStorage(**settings.STORAGES["default"]["OPTIONS"], client_config=config)
-    requests = [functools.partial(anyone.connection.meta.client.list_objects_v2, MaxKeys=1)]
-    if key is not None:
-        requests.append(functools.partial(anyone.connection.meta.client.head_object, Key=key))
-    for send in requests:
-        try:
-            request(key or "(the bucket)", functools.partial(send, Bucket=bucket()))
-        except OutOfReach:
-            raise
-        except StorageError:
-            continue  # refused, as it should be
-        return True
-    return False
-
-
-def clock_ahead() -> float:
-    """Seconds that the clock of object storage is ahead of ours, also if it refuses our keys.
-
-    Raises:
-        StorageError: it is out of reach, or says no time.
-    """
-
-    def send() -> Any:
-        try:
-            return client().head_bucket(Bucket=bucket())["ResponseMetadata"]
-        except ClientError as exc:
-            return exc.response["ResponseMetadata"]
-
-    date = request("(the bucket)", send)["HTTPHeaders"].get("date", "")
-    try:
-        return parsedate_to_datetime(date).timestamp() - time.time()
-    except ValueError as exc:
-        raise StorageError(f"object storage sends no time, but {date!r}") from exc
-
-
-def probe() -> None:
-    """Writes an object, reads it and a part of it, and deletes it.
-
-    Raises:
-        StorageError: one of these does not work.
-    """
-    key, content = f"doctor/{uuid4().hex}", b"written by manage.py doctor"
-    save(BytesIO(content), key)
-    try:
-        for byte_range, expected in ((None, content), ("bytes=3-9", content[3:10])):
-            with contextlib.closing(open_object(key, len(expected), byte_range)) as body:
-                if body.read() != expected:
-                    raise StorageError(f"object {key}: other bytes than were written")
-    finally:
-        delete([key])
-
-
-def signed_url(key: str, seconds: int) -> str:
-    """A URL that gives its holder access to the object for so many seconds."""
-    return client().generate_presigned_url(
-        "get_object", Params={"Bucket": bucket(), "Key": key}, ExpiresIn=seconds
-    )
 
 
 def new_key() -> str:
@@ -261,12 +198,7 @@ def save(content: IO[bytes], key: str | None = None) -> str:
         StorageError: it cannot be written.
     """
     name = key or new_key()
-
-    def send() -> None:
-        content.seek(0)
-        client().put_object(Bucket=bucket(), Key=name, Body=content, ContentType="application/pdf")
-
-    request(name, send)
+    request(name, functools.partial(_store.save, name, File(content)))
     return name
 
 
@@ -274,19 +206,85 @@ def delete(keys: Iterable[str]) -> None:
     """Deletes objects; ignores missing ones.
 
     Raises:
-        StorageError: some could not be deleted; the text names the first of them.
+        StorageError: one could not be deleted; the text names it and the following ones.
     """
     left = list(keys)
-    failed: list[str] = []
     try:
         while left:
-            objects: Any = [{"Key": key} for key in left[:DELETED_AT_ONCE]]
-            which: Any = {"Objects": objects, "Quiet": True}
-            send = functools.partial(client().delete_objects, Bucket=bucket(), Delete=which)
-            failed += [error["Key"] for error in request(left[0], send).get("Errors", [])]
-            left = left[DELETED_AT_ONCE:]
-    except StorageError:
-        failed += left
-    if failed:
-        named = ", ".join(failed[:NAMED_KEYS]) + (" …" if len(failed) > NAMED_KEYS else "")
-        raise StorageError(f"up to {len(failed):,} objects could not be deleted: {named}")
+            request(left[0], functools.partial(_store.delete, left[0]))
+            left.pop(0)
+    except StorageError as exc:
+        named = ", ".join(left[:NAMED_KEYS]) + (" …" if len(left) > NAMED_KEYS else "")
+        raise StorageError(f"up to {len(left):,} objects could not be deleted: {named}") from exc
+
+
+def signed_url(key: str, seconds: int) -> str:
+    """A URL that gives its holder access to the object for so many seconds."""
+    return str(_store.url(key, expire=seconds))
+
+
+def check_bucket() -> None:
+    """Returns if the bucket can be reached with our keys.
+
+    Raises:
+        StorageError: it cannot.
+    """
+    request(BUCKET, functools.partial(client().head_bucket, Bucket=_store.bucket_name))
+
+
+def is_public(key: str | None) -> bool:
+    """Whether anyone can list the bucket, or read this object, without a key.
+
+    Raises:
+        OutOfReach: object storage does not respond.
+    """
+    anyone, bucket = _store.unsigned_connection.meta.client, _store.bucket_name
+    requests = [functools.partial(anyone.list_objects_v2, Bucket=bucket, MaxKeys=1)]
+    if key is not None:
+        requests.append(functools.partial(anyone.head_object, Bucket=bucket, Key=key))
+    for send in requests:
+        try:
+            request(key or BUCKET, send)
+        except OutOfReach:
+            raise
+        except StorageError:
+            continue  # refused, as it should be
+        return True
+    return False
+
+
+def clock_ahead() -> float:
+    """Seconds that the clock of object storage is ahead of ours, also if it refuses our keys.
+
+    Raises:
+        StorageError: it is out of reach, or says no time.
+    """
+
+    def send() -> Any:
+        try:
+            return client().head_bucket(Bucket=_store.bucket_name)["ResponseMetadata"]
+        except ClientError as exc:
+            return exc.response["ResponseMetadata"]
+
+    date = request(BUCKET, send)["HTTPHeaders"].get("date", "")
+    try:
+        return parsedate_to_datetime(date).timestamp() - time.time()
+    except ValueError as exc:
+        raise StorageError(f"object storage sends no time, but {date!r}") from exc
+
+
+def probe() -> None:
+    """Writes an object, reads it and a part of it, and deletes it.
+
+    Raises:
+        StorageError: one of these does not work.
+    """
+    content = b"written by manage.py doctor"
+    key = save(BytesIO(content), f"doctor/{uuid4().hex}")
+    try:
+        for byte_range, expected in ((None, content), ("bytes=3-9", content[3:10])):
+            with contextlib.closing(open_object(key, len(expected), byte_range)) as body:
+                if body.read() != expected:
+                    raise StorageError(f"object {key}: other bytes than were written")
+    finally:
+        delete([key])

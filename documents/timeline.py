@@ -4,14 +4,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.html import format_html
 
-from audit import download_ends
 from audit.admin.links import page_and_entries, pages_of
-from audit.models import LISTED, Action, AuditEntry
+from audit.models import Action, AuditEntry
 from audit.scope import scope_of
 from documents.models import Document, Recipient
 
@@ -46,11 +44,11 @@ def events(request: HttpRequest, document: Document) -> tuple[list[Event], bool]
     """
     # Its index begins with the document; the newest entries are read.
     entries = AuditEntry.objects.filter(scope_of(request).condition(), document_id=document.pk)
-    newest = list(entries.filter(LISTED).order_by("-created_at", "-id")[: MOST + 1])
+    newest = list(entries.order_by("-created_at", "-id")[: MOST + 1])
     found = [
         *_of_fields(document),
         *(event for each in document.recipients.all() for event in _of_recipient(each)),
-        *_of_entries(request, newest[:MOST], entries),
+        *_of_entries(request, newest[:MOST]),
     ]
     # The last signature completes the document, at the same moment.
     found.sort(key=lambda event: (event.at, event.text == COMPLETED))
@@ -87,16 +85,12 @@ def _of_recipient(recipient: Recipient) -> Iterator[Event]:
             yield Event(at, state, text)
 
 
-def _of_entries(
-    request: HttpRequest, entries: list[AuditEntry], among: QuerySet[AuditEntry]
-) -> Iterator[Event]:
-    ends = download_ends.ends_of(entries, among)
+def _of_entries(request: HttpRequest, entries: list[AuditEntry]) -> Iterator[Event]:
     for entry in entries:
         if entry.action == Action.DOCUMENT_DOWNLOADED:
-            outcome = download_ends.outcome(entry, ends.get(entry.request_id))
             pages = pages_of(request, entry.workspace_id)
             key = page_and_entries(pages, entry.key_label, "key_id", entry.key_id)
-            text = format_html("Downloaded ({}) with {} {}", entry.file_type, key, outcome)
+            text = format_html("Downloaded ({}) with {}", entry.file_type, key)
         else:
             by = f" by {entry.person}" if entry.person else ""
             imported = entry.action == Action.DOCUMENT_IMPORTED

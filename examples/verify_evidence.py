@@ -36,11 +36,8 @@ FORMAT = "document-evidence/1"
 ED25519 = b"\x01"  # the number of the algorithm
 NOTHING = 3  # exit status
 
-# The entries that name a file of the document: by `file_type` and `file_sha256` …
-STORED = ("document.file_imported", "document.file_replaced")
-DOWNLOADED = ("document.downloaded", "document.download_ended")
-# … and the one that was replaced in the detail.
-REPLACED = re.compile(r"before: SHA-256 ([0-9a-f]{64}); after: (?:[0-9a-f]{64}|none)")
+# The entries that name a file of the document, by `file_type` and `file_sha256`.
+STORED, DOWNLOADED = "document.file_imported", "document.downloaded"
 
 
 class NotValid(Exception):
@@ -241,7 +238,11 @@ def check_pdf(path: Path, entries: list[dict[str, Any]]) -> str:
                 f"{path} is a damaged file: the service found it in place of the document's "
                 f"{each.get('file_type')} file ({entry_text(each)})."
             )
-    naming = [each for each in entries if digest in files_of(each)]
+    naming = [
+        each
+        for each in entries
+        if each["action"] in (STORED, DOWNLOADED) and each.get("file_sha256") == digest
+    ]
     if not naming:
         raise NotValid(
             f"{path}: no sealed entry names this file, so nothing proves that it is one of the "
@@ -250,11 +251,11 @@ def check_pdf(path: Path, entries: list[dict[str, Any]]) -> str:
     first, type_ = naming[0], naming[0]["file_type"]
     # Documents that were not imported have only entries of downloads.
     stored = [
-        each for each in entries if each["action"] in STORED and each.get("file_type") == type_
+        each for each in entries if each["action"] == STORED and each.get("file_type") == type_
     ]
     last = stored[-1] if stored else first
     now, later = last.get("file_sha256"), entries.index(first) > entries.index(last)
-    if now == digest or (later and not now):
+    if now == digest:
         text = f"{path} is unchanged: it is a file of the document, of type {type_}."
     elif later:
         raise NotValid(
@@ -270,15 +271,6 @@ def check_pdf(path: Path, entries: list[dict[str, Any]]) -> str:
     if found := [each for each in damaged if each.get("file_sha256") == digest]:
         text += f" The service found its own copy damaged or missing ({entry_text(found[0])})."
     return text
-
-
-def files_of(entry: dict[str, Any]) -> list[str]:
-    """The digests that an entry names as files of the document."""
-    if entry["action"] not in (*STORED, *DOWNLOADED):
-        return []
-    replaced = entry["action"] == "document.file_replaced"
-    before = REPLACED.fullmatch(entry.get("detail", "")) if replaced else None
-    return [entry.get("file_sha256", ""), *(before.groups() if before else ())]
 
 
 def entry_text(entry: dict[str, Any]) -> str:

@@ -15,7 +15,7 @@ from apikeys.usage import report
 from apikeys.usage.panels import month
 from audit.admin.links import filtered_log_url, refused_requests_url
 from audit.admin.search import parsed
-from audit.models import LISTED, NEWEST_FIRST, Action, AuditEntry
+from audit.models import NEWEST_FIRST, Action, AuditEntry
 from config.console.formatting import time_tag
 from config.console.object_page import ObjectPage
 from workspaces.directory import label_for, own_workspaces
@@ -55,7 +55,7 @@ def deleted_key(key_id: UUID) -> DeletedKey | None:
     The newest entry is read without a condition on the workspace, which could mean reading all
     entries of somebody else's key.
     """
-    newest = AuditEntry.objects.filter(LISTED, key_id=key_id).order_by(*NEWEST_FIRST).first()
+    newest = AuditEntry.objects.filter(key_id=key_id).order_by(*NEWEST_FIRST).first()
     if newest is None or newest.workspace_id is None:
         return None
     life = history_of(newest.workspace_id, key_id)

@@ -7,23 +7,20 @@ from uuid import UUID
 
 from django import forms
 from django.core.exceptions import ValidationError
-from django.db.models import Q
 from django.http import QueryDict
 
 from audit.admin.periods import LogFilter
 from audit.admin.search import recognise
 from audit.admin.workspace_filter import name_of
-from audit.models import LISTED, Action, AuditEntry
+from audit.models import Action, AuditEntry
 from audit.scope import Scope
 from audit.snapshots import WorkspaceSnapshot
 from config.console.changelist import SearchField
 from config.runtime.key_format import PREFIX, PUBLIC_LENGTH
 
-# The end of a download is part of its row.
-ACTIONS = [(value, label) for value, label in Action.choices if value != Action.DOWNLOAD_ENDED]
 # Accounts and the log itself belong to no workspace; an export may be of one.
 _OF_NO_WORKSPACE = re.compile(r"login\.|account\.|audit\.(?!export)")
-ACTIONS_IN_WORKSPACES = [each for each in ACTIONS if not _OF_NO_WORKSPACE.match(each[0])]
+ACTIONS_IN_WORKSPACES = [each for each in Action.choices if not _OF_NO_WORKSPACE.match(each[0])]
 
 
 def id_field(label: str) -> forms.UUIDField:
@@ -50,7 +47,7 @@ class AuditLogFilter(LogFilter):
     def __init__(self, data: QueryDict, scope: Scope) -> None:
         super().__init__(data, scope)
         actions: Any = self.fields["action__exact"]
-        offered = ACTIONS if scope.everything else ACTIONS_IN_WORKSPACES
+        offered = Action.choices if scope.everything else ACTIONS_IN_WORKSPACES
         actions.choices = [("", "Anything"), *offered]
 
     def clean_q(self) -> str:
@@ -61,9 +58,6 @@ class AuditLogFilter(LogFilter):
             )
         self.recognised = recognise(text) if text else []
         return text
-
-    def condition(self) -> Q:
-        return LISTED & super().condition()
 
     def chip_text(self, name: str, rows: Sequence[Any]) -> str:
         if not rows or name not in ("document_id__exact", "key_id__exact"):

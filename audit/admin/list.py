@@ -6,7 +6,7 @@ from typing import Any
 
 from django.contrib import admin
 from django.core.exceptions import PermissionDenied
-from django.db.models import Case, QuerySet, Value, When
+from django.db.models import Case, Value, When
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.template.loader import render_to_string
 from django.urls import URLPattern, path
@@ -15,7 +15,6 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.views.decorators.http import require_GET
 
-from audit import download_ends
 from audit.admin.export import ExportViews
 from audit.admin.filters import AuditLogFilter
 from audit.admin.links import (
@@ -28,7 +27,7 @@ from audit.admin.links import (
 from audit.admin.periods import LogChangeList
 from audit.admin.search import Recognised
 from audit.admin.workspace_filter import suggestions
-from audit.models import DOWNLOADS, Action, AuditEntry, Checkpoint
+from audit.models import Action, AuditEntry, Checkpoint
 from audit.queries import latest_downloads
 from audit.scope import scope_of
 from audit.sealing import state
@@ -37,33 +36,15 @@ from config.templatetags.console import copyable
 
 MOST_OF_A_REQUEST = 20  # other entries that an entry's page shows
 OF_IDS = {"document_id": "Document id", "key_id": "Key id", "workspace_id": "Workspace id"}
-# The colour of an action's name, by its last word: what failed, what ended, what is new.
-_COLOURS = {
-    "bad": ("failed", "refused", "damaged", "verification_failed", "password_refused"),
-    "warn": ("revoked", "deleted", "removed", "suspended", "switched_off", "second_factor_removed"),
-    "ok": ("created", "added", "reinstated", "switched_on", "accepted", "second_factor_added"),
-}
-COLOURS = {word: colour for colour, words in _COLOURS.items() for word in words}
 
 
-def prepare(
-    request: HttpRequest, entries: Sequence[AuditEntry], among: QuerySet[AuditEntry]
-) -> None:
-    """Sets what the fields of these entries need to know, with two queries for all of them.
-
-    Args:
-        among: the entries that the user may see.
-    """
+def prepare(request: HttpRequest, entries: Sequence[AuditEntry]) -> None:
+    """Sets what the fields of these entries need to know, with one query for all of them."""
     seals = state.seals_of(entries)
-    ends = download_ends.ends_of(entries, among)
     for entry in entries:
         found: Any = entry
         found.pages = pages_of(request, entry.workspace_id)
         found.leaf, found.intact = seals.get(entry.pk, (None, True))
-        found.outcome = ""
-        if entry.action in DOWNLOADS:
-            ended = entry if entry.action == Action.DOWNLOAD_ENDED else ends.get(entry.request_id)
-            found.outcome = download_ends.outcome(entry, ended)
 
 
 def fact(label: str, text: Callable[[Any], Any]) -> Callable[[Any, Any], Any]:
@@ -94,11 +75,13 @@ class AuditChangeList(LogChangeList):
 
     form: AuditLogFilter
     names = ("downloads", "other")
-    series = Case(When(action__in=DOWNLOADS, then=Value("downloads")), default=Value("other"))
+    series = Case(
+        When(action=Action.DOCUMENT_DOWNLOADED, then=Value("downloads")), default=Value("other")
+    )
 
     def get_results(self, request: HttpRequest) -> None:
         super().get_results(request)
-        prepare(request, self.result_list, self.root_queryset)
+        prepare(request, self.result_list)
         admin: Any = self.model_admin
         self.lines = [
             {**admin.line(entry), "facts": admin.facts(request, entry)}
@@ -143,10 +126,10 @@ class AuditEntryAdmin(ExportViews):
     sections = (
         (
             "What happened",
-            ("when", "happened", "what_happened", "download", "detail", "workspace_fact", "seal"),
+            ("when", "what_happened", "detail", "workspace_fact", "seal"),
         ),
         ("Who", ("person_link", "member_link", "key_fact")),
-        ("Document", ("document_fact", "file_type", "byte_range", "sent", "sha256")),
+        ("Document", ("document_fact", "file_type", "byte_range", "sha256")),
         ("Request", ("address_link", "user_agent", "request_fact")),
     )
 
@@ -199,7 +182,7 @@ class AuditEntryAdmin(ExportViews):
     def get_object(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
         entry = super().get_object(request, *args, **kwargs)
         if entry is not None:
-            prepare(request, [entry], self.get_queryset(request))
+            prepare(request, [entry])
         return entry
 
     def change_view(
@@ -217,7 +200,7 @@ class AuditEntryAdmin(ExportViews):
         return super().change_view(request, object_id, form_url, context | (extra_context or {}))
 
     def _same_request(self, request: HttpRequest, entry: AuditEntry) -> list[AuditEntry]:
-        """The entries of the same request, in their order: of a download, its start and its end."""
+        """The entries of the same request, in their order."""
         if not entry.request_id:
             return []
         found = self.get_queryset(request).filter(request_id=entry.request_id)
@@ -231,9 +214,7 @@ class AuditEntryAdmin(ExportViews):
     # --- Fields, of entries that have been passed to `prepare` ---
 
     when = date_column("created_at", "time")
-    happened = date_column("occurred_at", "happened", empty="")
     what_happened = fact("what happened", lambda entry: entry.action_label)
-    download = fact("download", lambda entry: entry.outcome)
     person_link = fact("user", lambda entry: log_link(entry.person, q=entry.person))
     member_link = fact("account", lambda entry: log_link(entry.member, q=entry.member))
     address_link = fact("address", lambda entry: log_link(entry.address, q=entry.address))
@@ -245,9 +226,6 @@ class AuditEntryAdmin(ExportViews):
         "document", lambda entry: object_links(entry, entry.document_title, "document_id")
     )
     sha256 = fact("file SHA-256", lambda entry: copyable(entry.file_sha256))
-    sent = fact(
-        "bytes sent", lambda entry: "" if entry.bytes_sent is None else f"{entry.bytes_sent:,}"
-    )
 
     @admin.display(description="request id")
     def request_fact(self, entry: AuditEntry) -> str:
@@ -279,18 +257,20 @@ class AuditEntryAdmin(ExportViews):
             return page_link(entry.pages, text, field, getattr(entry, field))
 
         key = link(entry.key_label, "key_id")
-        parts = [link(entry.document_title, "document_id"), entry.member, entry.file_type]
-        if entry.outcome:
-            parts.append(entry.outcome)
-        else:
-            # A key that acted itself is who did it.
-            parts = [key if entry.person else "", *parts, " ".join(entry.detail.split())]
+        parts = [
+            key if entry.person else "",  # a key that acted itself is who did it
+            link(entry.document_title, "document_id"),
+            entry.member,
+            entry.file_type,
+            entry.byte_range and f"bytes {entry.byte_range}",
+            " ".join(entry.detail.split()),
+        ]
         sealed = pill("quiet", "not sealed yet") if entry.leaf is None else ""
         if not entry.intact:
             sealed = pill("bad", "changed")
         return {
             "entry": entry,
-            "colour": COLOURS.get(entry.action.partition(".")[2], ""),
+            "colour": entry.colour,
             "word": entry.action_label,
             "who": entry.person or key,
             "what": format_html_join(", ", "{}", ((part,) for part in parts if part)),

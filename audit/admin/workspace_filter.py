@@ -16,7 +16,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from audit.admin.search import parsed
-from audit.models import LISTED, AuditEntry
+from audit.models import AuditEntry
 from audit.scope import workspace_model
 
 SUGGESTED = 20  # workspaces
@@ -93,7 +93,7 @@ def suggestions(term: str) -> list[str]:
 
 def name_of(workspace_id: UUID) -> str:
     """The workspace's name in its newest entry, even if it was deleted; its id without one."""
-    entries = AuditEntry.objects.filter(LISTED, workspace_id=workspace_id)
+    entries = AuditEntry.objects.filter(workspace_id=workspace_id)
     newest = entries.order_by("-created_at", "-id").values_list("workspace_name", flat=True)
     return newest.first() or str(workspace_id)
 

@@ -39,16 +39,16 @@ def _oldest_unsealed(condition: str, order: str) -> str:
 
 
 def newest(action: Action) -> str:
-    """SQL for the time of the newest entry of an action, by the index audit_action_newest."""
+    """SQL for the time of the newest entry of an action, by the index audit_action."""
     return f"""
         SELECT created_at FROM audit_auditentry WHERE action = '{action.value}'
         ORDER BY created_at DESC, id DESC LIMIT 1
     """  # noqa: S608 - a constant
 
 
-# By id, those that commit late are found too; by time, along the index audit_listed, also those
+# By id, those that commit late are found too; by time, along the index audit_newest, also those
 # whose ids somebody set back.
-_AFTER_SEAL = f"created_at > %(sealed_at)s AND NOT (action = '{Action.DOWNLOAD_ENDED.value}')"
+_AFTER_SEAL = "created_at > %(sealed_at)s"
 _STATE = f"""
     SELECT extract(epoch FROM clock_timestamp() - least(
             ({_oldest_unsealed("id > %(complete_to)s", "id")}),

@@ -40,13 +40,6 @@ FAIL_OPEN = Counter(
 DOWNLOADS_STARTED = Counter(
     "documents_downloads_started", "Downloads that started, in process or by nginx", ["file_type"]
 )
-DOWNLOADS_ENDED = Counter(
-    "documents_downloads_ended", "Downloads in process that ended", ["completion"]
-)
-for _completion in ("complete", "broken_off"):
-    DOWNLOADS_ENDED.labels(_completion)  # from 0 on: Prometheus sees no increase to a first value
-DOWNLOAD_BYTES = Counter("documents_download_bytes", "Bytes of downloads sent in process")
-
 
 Reader = Callable[[BaseDatabaseWrapper], Iterable[Metric]]
 

@@ -5,19 +5,13 @@ half: it makes a request to object storage of it, and adds this response's heade
 client nor a log sees the URL.
 """
 
-import contextlib
 from urllib.parse import urlsplit
 
 from django.conf import settings
-from django.http import (
-    HttpResponse,
-    HttpResponseBase,
-    HttpResponseNotModified,
-    StreamingHttpResponse,
-)
+from django.http import FileResponse, HttpResponse, HttpResponseBase, HttpResponseNotModified
 from rest_framework.request import Request
 
-from audit.models import Action, AuditEntry
+from audit.models import Action
 from audit.record import record
 from audit.snapshots import DocumentSnapshot, FileSnapshot, KeySnapshot
 from config.api.errors import Unavailable
@@ -29,7 +23,6 @@ from documents import storage
 from documents.api.parameters import FILE_TYPES
 from documents.download.files import Download
 from documents.download.ranges import ByteRange, if_range_holds, parse_range
-from documents.download.stream import RecordedStream
 from documents.storage import StorageError
 
 # nginx copies these headers from the redirect, so that a 503 of object storage would have them too.
@@ -102,12 +95,28 @@ def send(request: Request, download: Download, part: ByteRange | None) -> HttpRe
         record_download(download, part)
         return accel_response(key, part)
     else:
-        response = StreamingHttpResponse(open_stream(download, part, length))
+        body = storage.open_object(key, length, part.request if part else None)
+        try:
+            record_download(download, part)
+        except BaseException:
+            body.close()
+            raise
+        response = Body(body)
     response["Content-Length"] = str(length)
     if part:
         response.status_code = 206
         response["Content-Range"] = part.content_range
     return response
+
+
+class Body(FileResponse):
+    """An object's bytes on their way through this process.
+
+    If object storage breaks off, the iteration raises and the server closes the connection, so that
+    a short body never looks complete.
+    """
+
+    block_size = storage.CHUNK_SIZE
 
 
 def accel_response(key: str, part: ByteRange | None) -> HttpResponse:
@@ -121,23 +130,9 @@ def accel_response(key: str, part: ByteRange | None) -> HttpResponse:
     return response
 
 
-def open_stream(download: Download, part: ByteRange | None, length: int) -> RecordedStream:
-    """The file's bytes, from object storage through this process.
-
-    Raises:
-        StorageError: object storage cannot send it.
-    """
-    body = storage.open_object(download.file.object_key, length, part.request if part else None)
-    with contextlib.ExitStack() as undo:
-        undo.callback(body.close)
-        entry = record_download(download, part)
-        undo.pop_all()
-    return RecordedStream(body, length, entry)
-
-
-def record_download(download: Download, part: ByteRange | None) -> AuditEntry:
-    """Writes the audit entry of a download that starts, and counts it."""
-    entry = record(
+def record_download(download: Download, part: ByteRange | None) -> None:
+    """Writes the audit entry of a download, and counts it."""
+    record(
         Action.DOCUMENT_DOWNLOADED,
         key=KeySnapshot.of(download.key),
         document=DocumentSnapshot(
@@ -150,4 +145,3 @@ def record_download(download: Download, part: ByteRange | None) -> AuditEntry:
         ),
     )
     metrics.DOWNLOADS_STARTED.labels(download.file_type).inc()
-    return entry

@@ -13,7 +13,7 @@ from django.core.exceptions import ImproperlyConfigured
 from django.db import connection, transaction
 from django.utils import timezone
 
-from audit.models import Action, AuditEntry, Checkpoint
+from audit.models import Action, Checkpoint
 from audit.record import record
 from audit.sealing import checkpoints
 from audit.sealing.checkpoints import Newest
@@ -27,24 +27,13 @@ from documents.evidence.facts import Trail, time_text
 FORMAT = "document-evidence/1"
 BATCH = 500  # entries that are read and sent at a time
 
-# The ends of downloads are found by the request ids of their starts.
-_ENTRIES = f"""
-    WITH listed AS (
-        SELECT id, action, request_id FROM audit_auditentry
-        WHERE document_id = %(document_id)s AND NOT (action = '{Action.DOWNLOAD_ENDED.value}')
-            AND workspace_id IS NOT NULL
-            AND (%(everything)s OR workspace_id = ANY(%(workspaces)s::uuid[]))
-    ), entry AS (
-        SELECT id FROM listed UNION
-        SELECT ended.id FROM listed JOIN audit_auditentry AS ended USING (request_id)
-        WHERE listed.action = '{Action.DOCUMENT_DOWNLOADED.value}'
-            AND ended.action = '{Action.DOWNLOAD_ENDED.value}'
-            AND ended.document_id = %(document_id)s
-    )
-    SELECT entry.id, leaf.index FROM entry
+_ENTRIES = """
+    SELECT entry.id, leaf.index FROM audit_auditentry AS entry
     LEFT JOIN audit_leaf AS leaf ON leaf.entry_id = entry.id AND leaf.index < %(size)s
+    WHERE document_id = %(document_id)s AND workspace_id IS NOT NULL
+        AND (%(everything)s OR workspace_id = ANY(%(workspaces)s::uuid[]))
     ORDER BY leaf.index, entry.id
-"""  # noqa: S608 - made of constants
+"""
 _DATA = f"SELECT entry.id, {DATA} FROM audit_auditentry AS entry WHERE entry.id = ANY(%s)"  # noqa: S608 - made of constants
 
 __all__ = ["EvidenceRefused", "Trail", "export"]
@@ -54,9 +43,7 @@ class EvidenceRefused(Exception):
     """No file can be made; the text says why, and what to do."""
 
 
-def export(
-    trail: Trail, *, most: int | None = None
-) -> tuple[AuditEntry, Iterator[tuple[int, str]]]:
+def export(trail: Trail, *, most: int | None = None) -> Iterator[str]:
     """Begins the file and records that, so that nobody has a file without an entry in the log.
 
     The file's own entry is not in it. Its first entries are read and checked at once, so that
@@ -68,8 +55,7 @@ def export(
         most: entries that the file may have.
 
     Returns:
-        The audit entry; the parts of the file, each with the number of entries in it. To take a
-        part may raise TreeDamaged.
+        The parts of the file. To take a part may raise TreeDamaged.
 
     Raises:
         EvidenceRefused: nothing is sealed, the tree is damaged, or there are too many entries.
@@ -90,22 +76,22 @@ def export(
             f"The audit log is damaged: {exc}. Run `manage.py verify_audit`, which says more."
         ) from exc
     workspace, document = trail.snapshots()
-    started = record(
+    record(
         Action.EVIDENCE_EXPORTED,
         by=actor(),
         workspace=workspace,
         document=document,
         detail=f"{len(file.sealed):,} entries with proof, {len(file.unsealed):,} not sealed yet",
     )
-    return started, chain(first, _with_reason(parts))
+    return chain(first, _with_reason(parts))
 
 
-def _with_reason(parts: Iterator[tuple[int, str]]) -> Iterator[tuple[int, str]]:
+def _with_reason(parts: Iterator[str]) -> Iterator[str]:
     """The parts; or as far as they go, and why there are no more."""
     try:
         yield from parts
     except TreeDamaged as exc:
-        yield 0, f"\nThis file is not whole. The audit log is damaged: {exc}.\n"
+        yield f"\nThis file is not whole. The audit log is damaged: {exc}.\n"
         raise
 
 
@@ -171,7 +157,7 @@ class _File:
             "public_key": str(key),
         }
 
-    def parts(self) -> Iterator[tuple[int, str]]:
+    def parts(self) -> Iterator[str]:
         """The text of the file; the second part has the first entries.
 
         Raises:
@@ -181,15 +167,13 @@ class _File:
             f'"{name}": {json.dumps(value, ensure_ascii=False)},\n'
             for name, value in self._facts.items()
         ]
-        yield 0, "{\n" + "".join(members) + '"entries": ['
+        yield "{\n" + "".join(members) + '"entries": ['
         yield from self._objects(list(self.sealed), self._proven)
-        yield 0, ',\n"unsealed": ['
+        yield ',\n"unsealed": ['
         yield from self._objects(self.unsealed, lambda id, data: data)
-        yield 0, "\n}\n"
+        yield "\n}\n"
 
-    def _objects(
-        self, ids: list[int], text: Callable[[int, str], str]
-    ) -> Iterator[tuple[int, str]]:
+    def _objects(self, ids: list[int], text: Callable[[int, str], str]) -> Iterator[str]:
         """The rest of an array: one object on each line. Each batch is read by itself."""
         before = "\n"
         for start in range(0, len(ids), BATCH):
@@ -200,9 +184,9 @@ class _File:
                 if missing := set(batch) - data.keys():
                     raise TreeDamaged(f"entry {min(missing)} is gone")
                 objects = [text(id, data[id]) for id in batch]
-            yield len(batch), before + ",\n".join(objects)
+            yield before + ",\n".join(objects)
             before = ",\n"
-        yield 0, "]" if before == "\n" else "\n]"
+        yield "]" if before == "\n" else "\n]"
 
     def _proven(self, entry_id: int, data: str) -> str:
         """JSON of a sealed entry with its proof."""

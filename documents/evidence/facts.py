@@ -6,8 +6,7 @@ from uuid import UUID
 
 from django.db.models import QuerySet
 
-from audit.models import LISTED, NEWEST_FIRST, Action, AuditEntry
-from audit.queries import sha256_before
+from audit.models import NEWEST_FIRST, AuditEntry
 from audit.scope import Scope
 from audit.snapshots import DocumentSnapshot, WorkspaceSnapshot
 from documents.models import Document
@@ -35,9 +34,8 @@ class Trail:
 
     @property
     def entries(self) -> QuerySet[AuditEntry]:
-        """All but the ends of downloads, which have the same facts as their starts."""
         return AuditEntry.objects.filter(
-            self.scope.condition(), LISTED, document_id=self.document_id, workspace_id__isnull=False
+            self.scope.condition(), document_id=self.document_id, workspace_id__isnull=False
         )
 
     def exists(self) -> bool:
@@ -84,8 +82,4 @@ class Trail:
     def _named_files(self) -> set[tuple[str, str]]:
         """(type, SHA-256) of the files that the entries name."""
         of_files = self.entries.exclude(file_sha256="")
-        named = set(of_files.values_list("file_type", "file_sha256").distinct())
-        replaced = self.entries.filter(action=Action.FILE_REPLACED)
-        for type_, detail in replaced.values_list("file_type", "detail"):
-            named.add((type_, sha256_before(detail)))
-        return named - {(type_, "") for type_ in TYPES}
+        return set(of_files.values_list("file_type", "file_sha256").distinct())

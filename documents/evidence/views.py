@@ -32,13 +32,8 @@ def evidence_file(request: HttpRequest, object_id: str) -> HttpResponseBase:
     recent_sign_in_required(request)
     entries_url = filtered_log_url(document_id__exact=trail.document_id)
     try:
-        started, parts = export(trail, most=MOST)
+        parts = export(trail, most=MOST)
     except EvidenceRefused as exc:
         messages.error(request, f"No evidence file was made. {exc}")
         return HttpResponseRedirect(entries_url)
-    return send(
-        started,
-        parts,
-        name=f"evidence-{trail.document_id}.json",
-        content_type="application/json",
-    )
+    return send(parts, name=f"evidence-{trail.document_id}.json", content_type="application/json")

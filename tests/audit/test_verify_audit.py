@@ -67,10 +67,9 @@ def test_an_intact_log_is_said_to_be_intact(witness: Path, counts: tuple[int, ..
         "created_at = created_at - interval '1 microsecond'",
         "action = 'login.failed'",
         "workspace_id = gen_random_uuid()",
-        "bytes_sent = 0",
+        "byte_range = '0-9/10'",
         "detail = ' '",
         "person = person || chr(8203)",
-        "occurred_at = now()",
         "address = E'\\t'",
     ],
 )

@@ -225,7 +225,6 @@ def text_of(response: Any) -> str:
 OF_READERS = (
     Action.DOCUMENT_VIEWED,
     Action.LOG_EXPORTED,
-    Action.LOG_EXPORT_ENDED,
     Action.LOGOUT,
 )
 

@@ -234,7 +234,6 @@ def test_migrate_without_the_owner_says_what_to_set(empty: str) -> None:
         ["import_documents", "8a1c3f60-0000-4000-8000-000000000001", "documents.jsonl"],
         ["check_document_counts"],
         ["check_files"],
-        ["record_download_completions"],
         ["changepassword", "ada@acme.example"],
         ["createsuperuser", "--noinput"],
     ],

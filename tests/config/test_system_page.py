@@ -22,7 +22,7 @@ from tests.support import seals, staff
 from tests.support.database import backdated, url_of
 from tests.support.factories import Tenant
 from tests.support.server import eventually
-from tests.support.staff import body, of
+from tests.support.staff import body
 from tests.support.usage import refused
 
 PAGE = reverse("system")
@@ -100,39 +100,6 @@ def test_system_page_warns_if_the_last_backup_is_old(desk: Client) -> None:
     assert state == "warn"
     assert "2\xa0days ago" in value
     assert "2\xa0days ago" in body(desk.get(INDEX))
-
-
-def test_system_page_counts_downloads_without_an_end(acme: Tenant) -> None:
-    def entry(action: Action, hours: int, number: int) -> AuditEntry:
-        created_at = timezone.now() - timedelta(hours=hours)
-        request_id = f"{number:032x}"
-        fields = of(acme.workspace, created_at=created_at, request_id=request_id)
-        return AuditEntry(action=action, **fields)
-
-    backdated(
-        [
-            entry(Action.DOCUMENT_DOWNLOADED, 2, 1),
-            entry(Action.DOWNLOAD_ENDED, 2, 1),
-            entry(Action.DOCUMENT_DOWNLOADED, 3, 2),
-            entry(Action.DOCUMENT_DOWNLOADED, 0, 3),  # may go on
-            entry(Action.DOCUMENT_DOWNLOADED, 30, 4),
-        ]
-    )
-    assert [*facts("Downloads").values()] == [("1", "warn"), ("0 of 0", "ok")]
-
-
-def test_system_page_notices_that_no_download_gets_an_end(acme: Tenant) -> None:
-    def entries(action: Action, *numbers: int) -> None:
-        facts = of(acme.workspace, created_at=timezone.now() - timedelta(minutes=5))
-        backdated(AuditEntry(action=action, request_id=f"{n:032x}", **facts) for n in numbers)
-
-    label = "With an end, of those that began 1 to 60 minutes ago"
-    entries(Action.DOCUMENT_DOWNLOADED, 1, 2)
-    assert facts("Downloads")[label] == ("0 of 2", "ok")  # both may go on
-    entries(Action.DOCUMENT_DOWNLOADED, 3)
-    assert facts("Downloads")[label] == ("0 of 3", "bad")
-    entries(Action.DOWNLOAD_ENDED, 2)
-    assert facts("Downloads")[label] == ("1 of 3", "ok")
 
 
 def test_system_page_says_if_the_log_was_found_damaged(desk: Client) -> None:

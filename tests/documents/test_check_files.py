@@ -18,9 +18,8 @@ from django.utils import timezone
 from audit.models import Action, AuditEntry
 from documents import storage
 from documents.integrity import BATCH
-from documents.models import Document, StoredFile
+from documents.models import StoredFile
 from tests.support import factories, server
-from tests.support.evidence import replaced
 from tests.support.factories import Tenant, pdf
 from tests.support.proxy import Proxy, failing_after, with_206
 from tests.support.server import PATIENCE, ROOT, eventually
@@ -146,20 +145,6 @@ def test_check_files_records_a_file_again_that_is_damaged_after_a_good_check(
         put(file, good)
         assert check()[2] == 0
         assert (len(damages()), unchecked()) == (entries, 0)
-
-
-def test_check_files_finds_the_document_of_a_replaced_file_in_the_audit_log(acme: Tenant) -> None:
-    old = factories.stored(pdf("replaced"))
-    document = Document(id=factories.uid(1), title="Lease", workspace=acme.workspace)
-    replaced(document, "signed", old.sha256, "")
-    storage.delete([old.object_key])
-    storage.delete([factories.stored(pdf("never")).object_key])  # no document had this one
-    [finding, of_none], _, _ = check()
-    assert finding["documents"] == [{"document": str(document.pk), "file_type": "signed"}]
-    assert of_none["documents"] == []
-    assert [(entry.document_id, entry.file_type) for entry in damages()] == [
-        (document.pk, "signed")
-    ]
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from documents.evidence import EvidenceRefused, Trail
 from documents.models import Document
 from tests.support import factories
 from tests.support.database import without_triggers
-from tests.support.evidence import exported, parsed, replaced, verify
+from tests.support.evidence import exported, parsed, verify
 from tests.support.factories import Tenant, uid
 from tests.support.seals import KEY, complete_to, seal
 from tests.support.server import eventually
@@ -175,17 +175,6 @@ def test_evidence_of_a_document_whose_row_is_gone_has_its_trail(
     assert verify(tmp_path / "evidence.json")[0] == 0
 
 
-def test_evidence_has_files_that_were_replaced(acme: Tenant, lease: Document) -> None:
-    before, after = "a" * 64, "b" * 64
-    replaced(lease, "signed", before, after)
-    replaced(lease, "signed", after, "")
-    seal()
-    assert [(each["type"], each["sha256"]) for each in parsed(lease.id)["files"][3:]] == [
-        ("signed", before),
-        ("signed", after),
-    ]
-
-
 @pytest.mark.parametrize("text", [str(uid(77)), "x", "", "00000000-0000-4000-8000-00000000dea\0"])
 def test_evidence_of_an_unknown_document_is_an_error_without_an_entry(
     lease: Document, text: str
@@ -241,7 +230,7 @@ def test_evidence_has_only_entries_of_the_scope(
     )
     seal()
     scope = Scope(everything=False, workspaces={umbrella.workspace.id: "Umbrella"})
-    found = json.loads("".join(text for _, text in evidence.export(Trail(lease.id, scope))[1]))
+    found = json.loads("".join(evidence.export(Trail(lease.id, scope))))
     assert found["document"] is None
     assert found["files"] == []
     assert [each["entry"]["action"] for each in found["entries"]] == ["document.viewed"]

@@ -100,7 +100,7 @@ def test_entries_together_are_added_at_the_end_with_what_each_one_has() -> None:
         record(Action.LOGIN, by="ada@acme.example")
         record(Action.LOG_VERIFIED, by="root", detail="a\tb\\ – \n'")
         assert not AuditEntry.objects.exists()
-    found = AuditEntry.objects.order_by("id").values_list("person", "detail", "bytes_sent")
+    found = AuditEntry.objects.order_by("id").values_list("person", "detail", "key_id")
     assert list(found) == [("ada@acme.example", "", None), ("root", "a\tb\\ – \n'", None)]
 
 

@@ -1,6 +1,5 @@
 """Reading objects: what comes of every way in which object storage can fail."""
 
-import functools
 import gc
 import io
 import itertools
@@ -33,14 +32,13 @@ Point = Callable[..., None]
 
 
 @pytest.fixture
-def point(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Point:
+def point(settings: Any) -> Point:
     """Makes this process use object storage with other options, for example another URL."""
 
     def point(**options: Any) -> None:
         default = settings.STORAGES["default"]
         changed = {**default, "OPTIONS": default["OPTIONS"] | options}
         settings.STORAGES = {**settings.STORAGES, "default": changed}
-        monkeypatch.setattr(storage, "client", functools.cache(storage.client.__wrapped__))
         storage.client()
 
     return point
@@ -269,4 +267,6 @@ def test_reading_object_of_another_length_is_no_failure_of_storage(store: Proxy,
             storage.open_object(key, 5)
         with pytest.raises(StorageError, match=f"{len(CONTENT)} bytes instead of 5"):
             storage.check(key, 5)
+        with pytest.raises(Missing):
+            storage.check("none.pdf", 5)
     assert b"".join(storage.open_object(key, len(CONTENT))) == CONTENT

@@ -23,7 +23,7 @@ from audit.sealing.keys import PrivateKey
 from documents import storage
 from documents.models import Document
 from tests.support import factories
-from tests.support.evidence import replaced, verify
+from tests.support.evidence import verify
 from tests.support.examples import path_of
 from tests.support.factories import Tenant
 from tests.support.inbox import Inbox, completed, objects
@@ -106,25 +106,7 @@ def test_a_pdf_is_compared_with_the_document_s_files_and_its_sealed_entries(
     assert printed.endswith(" Perhaps it was changed.\n")
 
 
-def test_a_replaced_file_is_found_in_the_entry_of_its_replacement(
-    acme: Tenant, lease: Document, file: Path
-) -> None:
-    earlier = file.parent / "earlier.pdf"
-    earlier.write_bytes(b"%PDF-1.7")
-    sha256 = hashlib.sha256(b"%PDF-1.7").hexdigest()
-    replaced(lease, "signed", before=sha256, after="")
-    seal()
-    call_command("export_evidence", str(lease.id), output=file)
-    status, printed = verify(file, "--file", str(earlier))
-    assert status == 0
-    assert (
-        "earlier.pdf is unchanged: it was a file of the document, of type signed, until it was "
-        "replaced or removed (entry "
-    ) in printed
-    assert "(document.file_replaced, " in printed
-
-
-@pytest.mark.parametrize("left_out", [(), ("document.downloaded", "document.download_ended")])
+@pytest.mark.parametrize("left_out", [(), ("document.downloaded",)])
 def test_a_pdf_that_the_log_calls_damaged_is_not_valid_whatever_the_file_says(
     acme: Tenant, lease: Document, file: Path, left_out: tuple[str, ...]
 ) -> None:
@@ -172,11 +154,6 @@ NOTHING_SAYS: dict[str, dict[str, Any]] = {
     "an import file": {
         "action": "document.imported",
         "detail": "created; import file: SHA-256 {}",
-    },
-    "another text of a replacement": {
-        "action": "document.file_replaced",
-        "file_sha256": "a" * 64,
-        "detail": "before: SHA-256 {}; after: " + "a" * 64 + " or so",
     },
 }
 

@@ -1,6 +1,5 @@
 """import_documents that fails half way: the database and the store are as before."""
 
-import io
 import json
 import os
 import signal
@@ -183,9 +182,3 @@ def test_import_stands_when_replaced_objects_cannot_be_removed_and_names_them(
     assert "The documents are imported, but of the files they had before" in err
     assert old.object_key in err
     assert rows() == [1, 1, 1]
-
-
-def test_import_removes_its_objects_however_many_they_are(inbox: Inbox) -> None:
-    keys = [storage.save(io.BytesIO(b"%PDF")) for _ in range(storage.DELETED_AT_ONCE + 1)]
-    storage.delete(keys)
-    assert not objects() & set(keys)

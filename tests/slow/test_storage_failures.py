@@ -76,4 +76,4 @@ def test_storage_that_denies_nginx_what_was_signed_is_the_same_503(
     nginx.store.alter = failing_after(1, b"HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n")
     response = nginx.get(f"/documents/{document.id}/download", acme.raw)
     assert is_unavailable(response)
-    assert eventually(lambda: response.headers["request-id"] in nginx.completions.read_text())
+    assert eventually(lambda: response.headers["request-id"] in nginx.written())

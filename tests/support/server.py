@@ -45,25 +45,6 @@ def eventually(what: Callable[[], Any]) -> Any:
     return value
 
 
-def wait_for_completions() -> None:
-    """Waits until the server has recorded how each download ended, which is after its last byte.
-
-    Otherwise an entry of this test could appear in the next one. Some tests prevent such an entry,
-    so the wait is short.
-    """
-    deadline = time.monotonic() + 1
-    while time.monotonic() < deadline:
-        [[running]] = fetch(
-            "SELECT count(*) FROM audit_auditentry AS started WHERE action = 'document.downloaded'"
-            " AND NOT EXISTS (SELECT FROM audit_auditentry AS ended WHERE ended.action ="
-            " 'document.download_ended' AND ended.request_id = started.request_id)",
-            [],
-        )
-        if not running:
-            return
-        time.sleep(0.02)
-
-
 # Autovacuum, which a test may not end, has no role.
 _OTHERS = """
     FROM pg_stat_activity

@@ -19,7 +19,7 @@ from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils import timezone
 
-from audit.models import NOTIFIED, Action, AuditEntry
+from audit.models import Action, AuditEntry
 from workspaces.accounts.notices import address_of
 from workspaces.mails import queue
 from workspaces.mails.models import Choice, Mail, Notified
@@ -47,13 +47,16 @@ KINDS = {
 DEFAULTS = dict.fromkeys(KINDS, "now") | {"export": "daily"}  # of users who have not chosen
 _KIND_OF = {
     Action.WEBHOOK_SWITCHED_OFF: "webhook",
+    Action.WORKSPACE_SUSPENDED: "workspace",
+    Action.WORKSPACE_REINSTATED: "workspace",
+    Action.PLAN_CHANGED: "workspace",
     Action.MEMBER_ADDED: "admin",
     Action.MEMBER_ROLE_CHANGED: "admin",
     Action.EVIDENCE_EXPORTED: "export",
     Action.LOG_EXPORTED: "export",
     Action.OPERATOR_MADE: "operator",
     Action.SUPPORT_MADE: "operator",
-}  # any other action of NOTIFIED is of the kind "workspace"
+}
 _NO_ADMIN = Q(action__startswith="member.") & ~Q(detail__endswith=Membership.Role.ADMIN)
 FACTS = {"Workspace": "workspace_name", "Account": "member", "Document": "document_title"}
 FACTS |= {"Detail": "detail", "By": "person", "At": "created_at"}
@@ -87,7 +90,7 @@ def notify_of_log() -> None:
     new = AuditEntry.objects.annotate(what=what).filter(
         ~Exists(Notified.objects.filter(what=OuterRef("what"))),
         ~_NO_ADMIN,
-        action__in=NOTIFIED,  # with an index
+        action__in=_KIND_OF,
         created_at__gte=timezone.now() - LOOK_BACK,
     )
     for entry in new.order_by("created_at")[:100]:
@@ -95,7 +98,7 @@ def notify_of_log() -> None:
         facts = {name: getattr(entry, field) for name, field in FACTS.items()}
         path = reverse("admin:audit_auditentry_change", args=[entry.pk])
         subject = f"{entry.action_label}: {about}"
-        kind = _KIND_OF.get(Action(entry.action), "workspace")
+        kind = _KIND_OF[Action(entry.action)]
         notify(kind, entry.what, entry.workspace_id, subject, facts, path)
 
 

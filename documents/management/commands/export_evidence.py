@@ -37,7 +37,7 @@ class Command(InterruptibleCommand):
                 raise CommandError("There is no such document, and no entry about one.")
             # Whole before any of it is written, so that nobody takes a part for a file.
             with TemporaryFile("w+", encoding="utf-8") as made:
-                made.writelines(text for _, text in export(trail)[1])
+                made.writelines(export(trail))
                 made.seek(0)
                 if output is None:
                     self.stdout.writelines(made)
