@@ -20,7 +20,9 @@ def main() -> None:
 
     try:
         execute_from_command_line(sys.argv)
-    except (ImproperlyConfigured, OperationalError) as exc:
+    except ImproperlyConfigured as exc:
+        sys.exit(str(exc))
+    except OperationalError as exc:
         sys.exit(next((f"{each.name} is not set." for each in env.missing()), str(exc)))
 
 

