@@ -4,6 +4,7 @@ Each listens on a free loopback port, with credentials of its own, and ends with
 started it.
 """
 
+import contextlib
 import ctypes
 import importlib.util
 import json
@@ -103,13 +104,12 @@ class Service:
             RuntimeError: it ends, or is not ready in time.
         """
         self.prepare()
-        for left in range(RETRIES, -1, -1):
-            try:
-                return self._start()
-            except RuntimeError:
-                if not left:
-                    raise
+        for _ in range(RETRIES):
+            with contextlib.suppress(RuntimeError):
+                self._start()
+                return
             time.sleep(1)
+        self._start()
 
     def _start(self) -> None:
         with (self.folder / f"{self.name}.log").open("ab") as log:
