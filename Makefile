@@ -71,10 +71,13 @@ $(BENCH_STAMP): requirements-bench.txt $(STAMP)
 
 # exec: a signal to make's child is a signal to the server, and no shell is left in between.
 run: $(RUN_STAMP)
-	@exec $(BIN)/python -m config.dev run --stop-with-parent
+	@exec $(BIN)/python -m config.dev run
 
-reset: $(RUN_STAMP)
-	@$(BIN)/python -m config.dev.reset "$(DATA_DIR)"
+reset:
+	@test -e "$(DATA_DIR)/secret_key" || { echo "$(DATA_DIR) has no data of make run." >&2; exit 1; }
+	@test ! -e "$(DATA_DIR)/env" || { echo "Stop make run first, with Ctrl-C." >&2; exit 1; }
+	@printf 'This deletes all data in %s: documents, keys, accounts. Type yes to go on: ' "$(DATA_DIR)"
+	@read -r answer && [ "$$answer" = yes ] && rm -rf "$(DATA_DIR)" && echo "Deleted. make run begins anew."
 
 # A worker for each core; tests/README.md says how they are kept apart.
 test: $(STAMP)

@@ -16,11 +16,14 @@ def main() -> None:
 
     from django.core.exceptions import ImproperlyConfigured
     from django.core.management import execute_from_command_line
+    from django.db import OperationalError
 
     try:
         execute_from_command_line(sys.argv)
     except ImproperlyConfigured as exc:
         sys.exit(str(exc))
+    except OperationalError as exc:
+        sys.exit(next((f"{each.name} is not set." for each in env.missing()), str(exc)))
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from config.dev.service import HOST
+from config.dev.services import HOST
 
 TIMEOUT = 40.0  # seconds until a request is given up
 BLOCK = 256 * 1024  # bytes that are read at a time

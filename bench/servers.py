@@ -15,7 +15,7 @@ import httpx
 import psutil
 
 from bench.loading import ROOT
-from config.dev.service import HOST, die_with_parent
+from config.dev.services import HOST, die_with_parent
 from config.runtime.ports import free_port
 
 PATIENCE = 60.0  # seconds that anything gets to start or to stop

@@ -16,9 +16,8 @@ import redis
 from bench import loading, log, servers
 from bench.loading import ROOT, Scale
 from config import dev as embedded
-from config.dev import SERVICES
-from config.dev.attach import owned
-from config.dev.service import Service
+from config.dev import SERVICES, started
+from config.dev.services import Service
 
 
 def _signal(service: Service, number: int) -> None:
@@ -61,7 +60,7 @@ class Stack:
         for variable in [service.variable for service in SERVICES.values()]:
             os.environ.pop(variable, None)
         embedded.provide(os.environ, self.folder, tuple(SERVICES))
-        self.services = [owned[self.folder / name][0] for name in SERVICES]
+        self.services = [started[self.folder / name][0] for name in SERVICES]
         self.postgres, self.s3, self.redis = self.services
 
     def connect(self) -> psycopg.Connection:

@@ -9,7 +9,7 @@ import httpx
 
 from bench.client import Request
 from bench.loading import Key, Workspace, identifier
-from config.dev.service import HOST
+from config.dev.services import HOST
 
 USES = 200  # requests with one key in one measurement: below the limit of 300 a minute
 AT_A_TIME = 20  # keys that are used in turn before the next ones are

@@ -19,7 +19,7 @@ from bench.loading import workspaces
 from bench.servers import PATIENCE, wait
 from bench.stack import killed, silent
 from bench.traffic import DOWNLOAD, ME, target
-from config.dev.service import HOST
+from config.dev.services import HOST
 from tests.support.slow_clients import SIGN_IN_FORM, SlowClients
 
 

@@ -26,7 +26,7 @@ from bench.loading import ROOT, workspaces
 from bench.servers import CORES, GRANIAN, PATIENCE, WSGI, Process
 from bench.stack import Stack
 from bench.traffic import DETAIL, DOWNLOAD, LIST25, ME, Target, body, target
-from config.dev.service import HOST
+from config.dev.services import HOST
 from config.runtime.ports import free_port
 
 DEPLOY = ROOT / "deploy"

@@ -1,41 +1,31 @@
-"""PostgreSQL and an S3 server for a laptop and the tests, without installing either.
+"""The services of a laptop and the tests: which are started, and where their data is."""
 
-`provide` sets the variables that the environment lacks. The first process that needs a service
-starts it, and the service ends with this process; others join (`config.dev.attach`).
-"""
-
-import contextlib
+import atexit
+import fcntl
 import os
 import secrets
-import stat
 from collections.abc import Callable, MutableMapping
 from pathlib import Path
 
-from config.dev.attach import START_LOCK, StackError, attach, locked
-from config.dev.postgres import Postgres
-from config.dev.s3_and_redis import S3, Redis
-from config.dev.service import Service, write_private
+from config.dev.services import S3, Postgres, Redis, Service, write_private
+from config.env import data_dir
 
-SERVICES: dict[str, type[Service]] = {s.name: s for s in (Postgres, S3, Redis)}
-
-__all__ = ["StackError", "data_dir", "generated_once", "provide"]
-
-DEFAULT_DATA_DIR = Path(__file__).resolve().parent.parent.parent / "var"
+SERVICES: dict[str, type[Service]] = {service.name: service for service in (Postgres, S3, Redis)}
+started: dict[Path, Service] = {}  # by their folder
+__all__ = ["SERVICES", "StackError", "data_dir", "generated_once", "provide", "started"]
 
 
-def data_dir(environ: MutableMapping[str, str]) -> Path:
-    """The folder for all data of the embedded services: DATA_DIR, or var/ in the project."""
-    return Path(environ.get("DATA_DIR") or DEFAULT_DATA_DIR).absolute()
+class StackError(Exception):
+    """The services cannot be used; the text says what to do."""
 
 
 def provide(
     environ: MutableMapping[str, str], folder: Path, services: tuple[str, ...] = ("postgres", "s3")
 ) -> None:
-    """Sets the variables of each service that `environ` lacks, and starts the service if needed.
+    """Starts each service whose variable `environ` lacks, and sets its variables.
 
-    Also sets SECRET_KEY and, on a laptop, which has none, STATIC_ROOT.
-
-    What this process and its children write from now on is for this user only, as is the folder.
+    Also sets SECRET_KEY and, on a laptop, which has none, STATIC_ROOT. The services end with this
+    process. What it and its children write from now on is for this user only, as is the folder.
 
     Args:
         environ: usually os.environ; changed in place.
@@ -46,11 +36,11 @@ def provide(
         StackError: one sentence that says what to change.
     """
     wanted = [name for name in services if not environ.get(SERVICES[name].variable)]
+    os.umask(0o077)
     try:
+        folder.mkdir(parents=True, exist_ok=True)
         if wanted:
-            os.umask(0o077)
-            folder.mkdir(parents=True, exist_ok=True)
-            _make_private(folder)
+            _lock(folder)
         if not environ.get("SECRET_KEY"):
             environ["SECRET_KEY"] = generated_once(
                 folder / "secret_key", lambda: secrets.token_urlsafe(48)
@@ -59,7 +49,7 @@ def provide(
             environ.setdefault("SECOND_FACTOR", "nobody")  # its passwords are printed
             environ["STATIC_ROOT"] = environ.get("STATIC_ROOT") or str(folder / "static")
         for name in wanted:
-            environ.update(attach(SERVICES[name], folder / name))
+            environ.update(_start(SERVICES[name], folder / name))
     except OSError as exc:
         raise StackError(
             f"The data folder {folder} cannot be used: {exc.strerror or exc}. "
@@ -67,30 +57,37 @@ def provide(
         ) from exc
 
 
-def _make_private(folder: Path) -> None:
-    """Takes rights of others away that a folder of an earlier release has.
+def _start(kind: type[Service], folder: Path) -> dict[str, str]:
+    try:
+        service = kind(folder)
+        service.start()
+    except (FileNotFoundError, RuntimeError) as exc:
+        text = " ".join(str(exc).split())
+        raise StackError(f"{kind.name} did not start: {text}. Its log is in {folder}.") from exc
+    started[folder] = service
+    atexit.register(service.stop)
+    return service.variables()
 
-    PostgreSQL runs as another user if this one is root, and has to pass through the folder.
+
+def _lock(folder: Path) -> None:
+    """Locks the folder until this process and its services have ended.
+
+    Raises:
+        StackError: another process uses it.
     """
-    names = ("checkpoints", "received", "s3")
-    for path in (folder, *filter(Path.exists, map(folder.joinpath, names))):
-        mode = stat.S_IMODE(path.stat().st_mode)
-        if not mode & stat.S_ISVTX:  # such as /tmp, which is not ours
-            private = mode & (~0o066 if os.geteuid() == 0 else ~0o077)
-            # Not without need: another process may just be opening the folder to PostgreSQL.
-            if private != mode:
-                with contextlib.suppress(PermissionError):  # nor is that of another user
-                    path.chmod(private)
+    lock = os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o600)
+    os.set_inheritable(lock, True)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise StackError(
+            f"Another process uses the data folder {folder}, perhaps make run, which may just be "
+            "stopping. Another one beside it: make run PORT=8001 DATA_DIR=/path/to/folder"
+        ) from None
 
 
 def generated_once(file: Path, generate: Callable[[], str]) -> str:
-    """The text of a file of the data folder, such as a key, which the first start generates.
-
-    Raises:
-        OSError: the folder cannot be used.
-    """
-    file.parent.mkdir(parents=True, exist_ok=True)
-    with locked(file.parent / START_LOCK):
-        if not file.exists():
-            write_private(file, generate())
+    """The file's text, which is generated at the first call."""
+    if not file.exists():
+        write_private(file, generate())
     return file.read_text()

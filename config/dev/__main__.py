@@ -1,13 +1,16 @@
 """`python -m config.dev COMMAND`: a command of manage.py; the services run as long as it does."""
 
 import os
+import signal
 import sys
 
 import manage
 from config import dev
+from config.dev.services import die_with_parent
 
 
 def main() -> None:
+    die_with_parent(signal.SIGTERM)  # such as make
     os.environ.setdefault("REDIS_URL", "memory://")  # it is one process that counts requests
     on_laptop = not os.environ.get("SECRET_KEY")
 

@@ -4,12 +4,10 @@ A child process ends with its parent.
 """
 
 import contextlib
-import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Iterator
 from types import FrameType
 
 POLL = 0.25  # seconds between two looks at the parent, or at signals
@@ -65,38 +63,3 @@ def graceful_shutdown() -> Iterator[Shutdown]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-def when_parent_dies(parent: int, then: Callable[[], object]) -> None:
-    """Calls `then` from a thread when this process's parent has ended.
-
-    A parent that is killed cannot tell its children, but they get another parent.
-    """
-    _when(lambda: os.getppid() != parent, then)
-
-
-def when_make_ends(make: int, then: Callable[[], object]) -> None:
-    """Calls `then` from a thread when `make`, this process's parent, has ended or got a SIGINT.
-
-    It expects that a terminal has sent the signal to its child too, for which it waits. From then
-    on it does not handle the signal any more; only Linux shows that.
-    """
-    handles = _handles_sigint(make)
-    _when(lambda: os.getppid() != make or _handles_sigint(make) != handles, then)
-
-
-def _handles_sigint(pid: int) -> bool:
-    with contextlib.suppress(OSError):
-        for line in Path(f"/proc/{pid}/status").read_text().splitlines():
-            if line.startswith("SigCgt:"):
-                return bool(int(line.split()[1], 16) >> (signal.SIGINT - 1) & 1)
-    return False
-
-
-def _when(condition: Callable[[], bool], then: Callable[[], object]) -> None:
-    def watch() -> None:
-        while not condition():
-            time.sleep(POLL)
-        then()
-
-    threading.Thread(target=watch, name="parent watcher", daemon=True).start()

@@ -14,7 +14,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from config.dev.service import package_folder
+from config.dev.services import package_folder
 from config.runtime.ports import free_port
 from tests.config.test_checks import listens
 from tests.drill.__main__ import guide

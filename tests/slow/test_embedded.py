@@ -1,4 +1,4 @@
-"""The embedded stack: started by the first process, joined by the next, gone with the first."""
+"""The embedded stack: started by one process, and gone with it."""
 
 import os
 import stat
@@ -6,7 +6,6 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import ClassVar
 
@@ -14,9 +13,7 @@ import psutil
 import psycopg
 import pytest
 
-from config.dev.attach import StackError, attach
-from config.dev.postgres import Postgres
-from config.dev.s3_and_redis import Redis
+from config.dev.services import Redis
 from tests.support.processes import all_gone, kill_group, manage, start, using
 from tests.support.server import ROOT
 
@@ -82,27 +79,15 @@ def one(url: str) -> bool:
         return False
 
 
-def test_embedded_stack_is_joined_by_a_second_process_and_ends_with_the_first(
-    folder: Path,
-) -> None:
+def test_embedded_stack_is_one_process_s_and_ends_with_it(folder: Path) -> None:
     first = User(folder)
-    changed = folder.stat().st_ctime_ns
-    second = User(folder)
-    assert folder.stat().st_ctime_ns == changed  # its mode is the first one's concern
-    assert (second.database, second.store) == (first.database, first.store)
-
-    second.kill()
+    done = manage("check", folder=folder, program=WITH_SERVICES)
+    assert done.returncode == 1
+    (line,) = done.stderr.splitlines()
+    assert line.startswith(f"Another process uses the data folder {folder}, perhaps make run")
     assert one(first.database)
-
     first.kill()
     assert all_gone(folder), using(folder)
-
-
-def test_embedded_stack_has_one_owner_if_several_processes_start_at_once(folder: Path) -> None:
-    with ThreadPoolExecutor(3) as threads:
-        users = list(threads.map(lambda _: User(folder), range(3)))
-    assert len({user.database for user in users}) == 1
-    assert one(users[0].database)
 
 
 def test_embedded_stack_keeps_what_is_committed_when_everything_is_killed(folder: Path) -> None:
@@ -123,12 +108,10 @@ def test_embedded_stack_keeps_what_is_committed_when_everything_is_killed(folder
 def test_embedded_stack_writes_to_the_data_folder_only_and_all_of_it_is_for_the_owner_only(
     folder: Path, tmp_path: Path
 ) -> None:
-    """Also the data of an earlier release. PostgreSQL, another user, may pass through for root."""
-    folder.mkdir(mode=0o755)
-    (folder / "checkpoints").touch(mode=0o644)
+    """PostgreSQL, another user, may pass through for root."""
     user = User(folder, HOME=str(tmp_path))
     written = {path.name for path in folder.iterdir()}
-    assert written == {"checkpoints", "postgres", "s3", "secret_key", "start.lock"}
+    assert written == {"lock", "postgres", "s3", "secret_key"}
     assert list(tmp_path.iterdir()) == []
     passes = 0o011 if os.geteuid() == 0 else 0
     for path in (folder, *folder.rglob("*")):
@@ -144,21 +127,6 @@ def test_embedded_stack_writes_to_the_data_folder_only_and_all_of_it_is_for_the_
                 " WHERE rolname = current_user"
             )
             assert connection.execute(query).fetchone() == (False, creates)
-
-
-def test_embedded_database_of_one_role_gets_an_owner(folder: Path) -> None:
-    """Whatever the serving role owns belongs to the other one after the next start."""
-    user = User(folder)
-    with psycopg.connect(user.owner) as connection:
-        connection.execute("GRANT CREATE ON SCHEMA public TO documents")
-    with psycopg.connect(user.database) as connection:
-        connection.execute("CREATE TABLE kept AS SELECT 42 AS answer")
-    user.kill()
-    assert all_gone(folder), using(folder)
-
-    again = User(folder)
-    with psycopg.connect(again.owner) as connection:
-        connection.execute("ALTER TABLE kept RENAME TO known")
 
 
 @pytest.mark.parametrize("place", ["file", "file/below"])
@@ -180,22 +148,11 @@ def test_embedded_service_that_cannot_start_is_one_clear_line(folder: Path) -> N
     done = manage("check", folder=folder, program=WITH_SERVICES)
     assert done.returncode == 1
     (line,) = done.stderr.splitlines()
-    assert line.startswith("The embedded postgres did not start: ")
+    assert line.startswith("postgres did not start: ")
     assert line.endswith(f"Its log is in {folder / 'postgres'}.")
 
 
 MISSING = "import config.settings; print(*(each.name for each in config.env.missing()))"
-
-
-def test_embedded_service_that_did_not_start_is_left_to_the_next_process(folder: Path) -> None:
-    cluster = folder / "postgres" / "cluster"
-    cluster.parent.mkdir(parents=True)
-    cluster.touch()  # not a folder
-    with pytest.raises(StackError, match="The embedded postgres did not start") as raised:
-        attach(Postgres, cluster.parent)
-    cluster.unlink()
-    User(folder)
-    assert raised.value  # the error, which a process may report for a while, holds no lock
 
 
 def test_settings_import_names_what_is_missing_and_starts_nothing(folder: Path) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from config.dev.postgres import Postgres
+from config.dev.services import Postgres
 from tests.support.server import ROOT
 
 Connection = psycopg.Connection[tuple[Any, ...]]

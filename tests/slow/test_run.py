@@ -11,17 +11,13 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, HTTPServer
-from io import StringIO
 from pathlib import Path
-from threading import Thread
 
 import httpx
 import psutil
 import pytest
 
 from audit.sealing import laptop
-from config.management.commands import run as run_command
 from config.runtime.ports import free_port, usable_port
 from documents.demo.loading import DATA
 from tests.support.processes import all_gone, bare_environment, kill_group, manage, start, using
@@ -210,19 +206,11 @@ def test_run_prints_a_line_that_completes_a_document_which_then_arrives(
     }
 
 
-ENDED = {
-    "seal_audit": "the audit log is not sealed until the next start.",
-    "deliver_webhooks": "no webhook is sent until the next start.",
-    "housekeeping": "old rows stay until the next start.",
-    "receive.py": "the demo's webhooks are not received until the next start.",
-}
-
-
-@pytest.mark.parametrize("name", ENDED)
+@pytest.mark.parametrize("name", ["seal_audit", "deliver_webhooks", "housekeeping", "receive.py"])
 def test_run_serves_on_without_a_companion_and_says_so(run: Run, name: str) -> None:
     run.companion(name).kill()
-    line = run.line_with(f"{name} ended with status -9: ")
-    assert line.endswith(f"{ENDED[name]}\n")
+    line = run.line_with("ended with status -9: it is missing until the next start.")
+    assert name in line
     assert run.status("Acme") == 200
 
 
@@ -232,21 +220,6 @@ def test_variables_of_the_user_s_own_seals_win(tmp_path: Path) -> None:
     laptop.provide(environ, tmp_path)
     assert environ == own
     assert list(tmp_path.iterdir()) == []
-
-
-def test_run_that_starts_slowly_says_so_and_prints_its_text_afterwards(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(run_command, "READY_TIMEOUT", 0.1)
-    out, port = StringIO(), free_port()
-    announced = (f"http://127.0.0.1:{port}/something", "Ready")
-    waiting = Thread(target=run_command.Command(stdout=out).announce, args=announced)
-    waiting.start()
-    assert eventually(lambda: "does not respond yet" in out.getvalue())
-    with HTTPServer(("127.0.0.1", port), BaseHTTPRequestHandler) as server:
-        server.handle_request()
-    waiting.join()
-    assert out.getvalue().endswith("Ready\n")
 
 
 def make_run(folder: Path, port: int | str) -> subprocess.CompletedProcess[str]:
@@ -280,9 +253,8 @@ def test_second_run_on_a_data_folder_is_one_clear_line_and_the_first_one_s_key_w
     for port in (free_port(), run.port):
         done = make_run(folder, port)
         assert done.returncode != 0
-        assert done.stderr.splitlines()[0] == (
-            f"CommandError: make run serves {run.base} with the data folder {folder} already, or "
-            "is just stopping. Another one beside it: make run PORT=8001 DATA_DIR=/path/to/folder"
+        assert done.stderr.startswith(
+            f"Another process uses the data folder {folder}, perhaps make"
         )
     assert run.status("Acme") == 200
 
@@ -330,7 +302,7 @@ def test_run_shows_that_it_goes_on_while_it_creates_the_virtual_environment(tmp_
     assert done.stderr.startswith(f"{slow} cannot create virtual environments")
 
 
-@pytest.mark.parametrize("begun", ["secret_key", "postgres/cluster/unfinished", "run.lock"])
+@pytest.mark.parametrize("begun", ["secret_key", "postgres/cluster/unfinished", "lock"])
 def test_ctrl_c_while_run_prepares_ends_it_with_one_sentence(begun: str) -> None:
     with tempfile.TemporaryDirectory() as parent:
         folder = Path(parent) / "data"

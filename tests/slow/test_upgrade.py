@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import psycopg
 import pytest
 
-from config.dev.service import package_folder
+from config.dev.services import package_folder
 from tests.config.test_roles import manage
 from tests.support.database import new_database, url_of
 from tests.support.server import Server, running

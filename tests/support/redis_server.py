@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 from redis import Redis, RedisError
 
-from config.dev.s3_and_redis import redis_server
+from config.dev.services import redis_server
 from config.runtime.ports import free_port
 from tests.support.proxy import HOST
 from tests.support.server import eventually

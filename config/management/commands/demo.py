@@ -1,0 +1,102 @@
+"""demo: loads the demo's data into an empty database, and prints its keys and logins."""
+
+import base64
+import contextlib
+import hmac
+import itertools
+from typing import Any
+from uuid import UUID
+
+from django.conf import settings
+from django.contrib.auth.hashers import PBKDF2PasswordHasher, check_password
+from django.contrib.auth.models import User
+from django.urls import reverse
+from django.utils.crypto import get_random_string
+
+from apikeys import keys
+from apikeys.models import AlreadyIssued, ApiKey
+from config.dev import past
+from config.management.progress import ProgressCommand, Report
+from config.runtime.key_format import PREFIX
+from documents import demo
+from events.webhooks import demo as webhooks
+from workspaces.accounts.logins import with_login
+from workspaces.models import Membership
+
+KEY = "make run"  # the name of the key that is printed
+
+
+class Command(ProgressCommand):
+    help = "Loads the demo into an empty database, and prints its keys, logins and a curl line."
+
+    def handle(self, **options: Any) -> None:
+        load(self.report)
+        self.stdout.write("\n".join(text(settings.BASE_URL or "http://127.0.0.1:8000")))
+
+
+def load(report: Report) -> None:
+    """The demo with its thirty days, if the database is empty."""
+    if demo.wanted():
+        demo.load(report)
+        report("Thirty days of use …")
+        admin = Membership.objects.admins().get(workspace=demo.ACME.id)
+        webhooks.receiver(admin.workspace, admin.user)  # makes the endpoint
+        key_of(admin, KEY)
+        past.invent(ApiKey.objects.get(workspace=admin.workspace, name=KEY))
+
+
+def text(base: str) -> list[str]:
+    """Lines: a key for each workspace, with a curl line, and the logins.
+
+    Args:
+        base: the server's address.
+    """
+    lines = []
+    admins = Membership.objects.admins().select_related("workspace", "user")
+    for tenant in demo.TENANTS:
+        if admin := admins.filter(workspace=tenant.id).first():
+            raw = key_of(admin, KEY)
+            lines.append(f"Key for {admin.workspace}: {raw}")
+            if tenant == demo.ACME:
+                url = f"{base}/api/v1/documents?limit=2"
+                curl = f"curl -sS -H 'Authorization: Bearer {raw}' '{url}'"
+                lines.append(f"  {curl} | python3 -m json.tool")
+                lines.append("The same with the command dtd, after pip install ./client:")
+                lines.append(f"  export DTD_BASE_URL={base} DTD_API_KEY={raw}")
+                lines.append("  dtd ls --limit 2")
+    lines.append(f"\nAdmin: {base}/admin/")
+    for person in demo.PEOPLE:
+        if user := with_login(person.login).first():
+            lines.append(f"  {user.username:<24}{password_of(user):<18}{person.does}")
+    if settings.SECOND_FACTOR == "nobody":
+        lines.append("  They need no second factor. With one: SECOND_FACTOR=admins make run")
+    return [*lines, f"\nE-mails: {base}{reverse('admin:mailbox')}"]
+
+
+def key_of(membership: Membership, name: str) -> str:
+    """A raw key for the workspace: the same at each start, until somebody ends it."""
+    workspace, admin = membership.workspace, membership.user
+    for number in itertools.count(1):
+        what = f"{workspace.id}:{name}:{number}"
+        raw = PREFIX + _derived(f"key:{what}").hex()[: keys.SECRET_LENGTH]
+        id = UUID(bytes=_derived(f"key id:{what}")[:16])
+        with contextlib.suppress(AlreadyIssued):
+            return ApiKey.objects.issue(workspace=workspace, name=name, by=admin, id=id, raw=raw)[1]
+        if ApiKey.objects.active().filter(pk=id).exists():
+            return raw
+    raise AssertionError
+
+
+def password_of(user: User) -> str:
+    """A demo user's password."""
+    password = base64.b32encode(_derived(user.username)[:10]).decode().lower()
+    if not (user.has_usable_password() and check_password(password, user.password)):
+        # Few iterations: 80 random bits need no slow hash, and seven of them would delay the start.
+        user.password = PBKDF2PasswordHasher().encode(password, get_random_string(22), 1000)
+        user.save(update_fields=["password"])
+    return password
+
+
+def _derived(what: str) -> bytes:
+    """32 bytes that are the same at each start with this SECRET_KEY."""
+    return hmac.digest(settings.SECRET_KEY.encode(), f"demo:{what}".encode(), "sha256")
