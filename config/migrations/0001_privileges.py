@@ -11,7 +11,6 @@ APPS = (
     "contenttypes",
     "documents",
     "events",
-    "mails",
     "otp_static",
     "otp_totp",
     "sessions",

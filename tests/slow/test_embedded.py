@@ -177,7 +177,7 @@ def test_settings_import_names_what_is_missing_and_starts_nothing(folder: Path) 
 def test_embedded_stack_runs_as_long_as_a_command_that_needs_it(folder: Path) -> None:
     done = manage("migrate", folder=folder, program=WITH_SERVICES)
     assert (done.returncode, done.stderr) == (0, "")
-    assert "Applying documents.0001_squashed" in done.stdout
+    assert "Applying documents.0001_initial" in done.stdout
     assert all_gone(folder), using(folder)
 
 

@@ -1,0 +1,68 @@
+import django.db.models.deletion
+from django.db import migrations, models
+
+
+class Migration(migrations.Migration):
+
+    initial = True
+
+    dependencies = [
+        ('documents', '0001_initial'),
+    ]
+
+    operations = [
+        migrations.CreateModel(
+            name='KeyAddress',
+            fields=[
+                ('pk', models.CompositePrimaryKey('key_id', 'address', blank=True, editable=False, primary_key=True, serialize=False)),
+                ('key_id', models.UUIDField()),
+                ('address', models.CharField(max_length=45)),
+                ('user_agent', models.CharField(blank=True, max_length=500)),
+                ('last_seen', models.DateTimeField()),
+                ('requests', models.BigIntegerField()),
+            ],
+        ),
+        migrations.CreateModel(
+            name='KeyUsage',
+            fields=[
+                ('pk', models.CompositePrimaryKey('key_id', 'day', blank=True, editable=False, primary_key=True, serialize=False)),
+                ('key_id', models.UUIDField()),
+                ('day', models.DateField()),
+                ('workspace_id', models.UUIDField()),
+                ('ok', models.BigIntegerField()),
+                ('errors', models.BigIntegerField()),
+                ('limited', models.BigIntegerField()),
+                ('downloads', models.BigIntegerField()),
+            ],
+            options={
+                'indexes': [models.Index(models.F('day'), models.F('workspace_id'), name='usage_day_workspace')],
+            },
+        ),
+        migrations.CreateModel(
+            name='RefusedRequest',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('created_at', models.DateTimeField()),
+                ('request_id', models.CharField(max_length=32)),
+                ('status', models.PositiveSmallIntegerField()),
+                ('response_text', models.CharField(max_length=500)),
+                ('cause', models.CharField(blank=True, max_length=50)),
+                ('reason', models.CharField(max_length=500)),
+                ('more', models.BigIntegerField(default=0)),
+                ('key_id', models.UUIDField(null=True)),
+                ('key_name', models.CharField(blank=True, max_length=100)),
+                ('key_prefix', models.CharField(blank=True, max_length=12)),
+                ('workspace_id', models.UUIDField(null=True)),
+                ('workspace_name', models.CharField(blank=True, max_length=200)),
+                ('address', models.CharField(blank=True, max_length=45)),
+                ('user_agent', models.CharField(blank=True, max_length=500)),
+                ('method', models.CharField(max_length=20)),
+                ('path', models.CharField(max_length=500)),
+                ('document', models.ForeignKey(db_constraint=False, db_index=False, null=True, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', to='documents.document')),
+            ],
+            options={
+                'verbose_name': 'refused request',
+                'indexes': [models.Index(models.OrderBy(models.F('created_at'), descending=True), models.OrderBy(models.F('id'), descending=True), name='refused_newest'), models.Index(models.F('status'), models.OrderBy(models.F('created_at'), descending=True), models.OrderBy(models.F('id'), descending=True), name='refused_status'), models.Index(models.F('key_id'), models.OrderBy(models.F('created_at'), descending=True), models.OrderBy(models.F('id'), descending=True), name='refused_key'), models.Index(models.F('key_id'), models.F('status'), models.OrderBy(models.F('created_at'), descending=True), models.OrderBy(models.F('id'), descending=True), name='refused_key_status'), models.Index(models.F('workspace_id'), models.OrderBy(models.F('created_at'), descending=True), models.OrderBy(models.F('id'), descending=True), name='refused_workspace'), models.Index(models.F('workspace_id'), models.F('status'), models.OrderBy(models.F('created_at'), descending=True), models.OrderBy(models.F('id'), descending=True), name='refused_workspace_status'), models.Index(models.OrderBy(models.F('created_at'), descending=True), models.OrderBy(models.F('id'), descending=True), condition=models.Q(('key_id__isnull', False)), name='refused_of_keys'), models.Index(models.F('document_id'), models.OrderBy(models.F('created_at'), descending=True), models.OrderBy(models.F('id'), descending=True), condition=models.Q(('document_id__isnull', False)), name='refused_document'), models.Index(fields=['request_id'], name='refused_request')],
+            },
+        ),
+    ]
