@@ -60,7 +60,7 @@ class Stack:
         for variable in [service.variable for service in SERVICES.values()]:
             os.environ.pop(variable, None)
         embedded.provide(os.environ, self.folder, tuple(SERVICES))
-        self.services = [started[self.folder / name][0] for name in SERVICES]
+        self.services = [started[self.folder / name] for name in SERVICES]
         self.postgres, self.s3, self.redis = self.services
 
     def connect(self) -> psycopg.Connection:

@@ -22,14 +22,13 @@ def cluster() -> Iterator[Postgres]:
     """A server of the test's own, on which the file has run once."""
     with tempfile.TemporaryDirectory() as folder:
         postgres = Postgres(Path(folder))
-        postgres.prepare()
         postgres.start()
         yield postgres
         postgres.stop()
 
 
 def connect(cluster: Postgres, role: str) -> Connection:
-    url = f"postgresql://{role}:{cluster.passwords[role]}@127.0.0.1:{cluster.port}/documents"
+    url = f"postgresql://{role}:{cluster.secrets[role]}@127.0.0.1:{cluster.port}/documents"
     return psycopg.connect(url, autocommit=True)
 
 
@@ -42,7 +41,7 @@ def test_functions_of_the_owner_are_not_found_by_the_superuser(cluster: Postgres
             " $$ INSERT INTO public.ran VALUES (current_user); SELECT NULL::regclass $$"
         )
         owner.execute("ALTER DATABASE documents SET search_path = public, pg_catalog")
-        assert cluster.accepts_connections()
+        assert cluster.is_ready()
         assert owner.execute("SELECT role FROM public.ran").fetchall() == []
 
 
@@ -57,7 +56,7 @@ def test_restored_dump_runs_as_the_owner_with_its_privileges_and_counts_as_a_bac
         url = owner.info.dsn
     programs = Path(cluster.program("psql")).parent
     variables = {"PATH": f"{programs}:{os.environ['PATH']}", "HOME": str(tmp_path)}
-    password = cluster.passwords["documents_owner"]
+    password = cluster.secrets["documents_owner"]
     file = str(tmp_path / "database.dump")
     dump = [str(programs / "pg_dump"), "--format", "custom", url, "--file", file]
     subprocess.run(dump, env={**variables, "PGPASSWORD": password}, check=True)

@@ -69,7 +69,8 @@ class Command(ProgressCommand):
         with contextlib.suppress(CommandError):  # the log is damaged, which a page says
             call_command("verify_audit", stdout=StringIO())
         received = env.data_dir() / "received"
-        processes = [(f"{GRANIAN} --host {HOST} --port {number} --blocking-threads {THREADS}", {})]
+        server = f"{GRANIAN} --host {HOST} --port {number} --blocking-threads {THREADS}"
+        processes: list[tuple[str, dict[str, str]]] = [(server, {})]
         for command, secret in BESIDE.items():
             processes.append((command, {name: os.environ.get(name, "") for name in secret}))
         if receiver := demo_receiver(base):
