@@ -1,7 +1,6 @@
 """The fixtures of all tests: the cast they speak of, and the servers they talk to."""
 
 import contextlib
-import itertools
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -25,7 +24,7 @@ from tests.support.factories import Tenant
 from tests.support.inbox import inbox  # noqa: F401 - a fixture
 from tests.support.nginx import Nginx
 from tests.support.receiver import receiver  # noqa: F401 - a fixture
-from tests.support.server import Server, end_connections, eventually, running, wait_for_completions
+from tests.support.server import Server, end_connections, running, wait_for_completions
 from tests.support.usage import flusher  # noqa: F401 - a fixture
 from workspaces.plans import Plan
 
@@ -164,22 +163,6 @@ def the_server(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) 
         yield server
 
 
-_HEALED = itertools.count(100)  # a test may have disturbed several servers
-
-
-def restore(server: Server) -> None:
-    """Restores the server's connections, and closes its breakers by a request that needs all."""
-    if server.restore():
-        healed = factories.tenant("Healed", Plan.PRO, number=next(_HEALED))
-        path = f"/documents/{factories.document(healed.workspace).id}/download"
-        assert eventually(
-            lambda: (
-                (response := server.get(path, healed.raw)).status == 200
-                and "ratelimit" in response.headers
-            )
-        )
-
-
 @pytest.fixture
 def server(the_server: Server, transactional_db: None) -> Iterator[Server]:
     """A real server on the test database; what a test stores is committed.
@@ -187,7 +170,7 @@ def server(the_server: Server, transactional_db: None) -> Iterator[Server]:
     Its connections to PostgreSQL, S3 and Redis can be cut; they are restored after the test.
     """
     yield the_server
-    restore(the_server)
+    the_server.restore()
     wait_for_completions()
 
 
@@ -228,7 +211,7 @@ def the_nginx(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -
 def nginx(the_nginx: Nginx, transactional_db: None) -> Iterator[Nginx]:
     """A real nginx that serves the downloads of a real server, on the test database."""
     yield the_nginx
-    restore(the_nginx)
+    the_nginx.restore()
 
 
 @pytest.fixture(scope="session")

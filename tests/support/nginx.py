@@ -91,14 +91,11 @@ class Nginx(Server):
     Attributes:
         http_port: the port for plain HTTP, which only redirects and refuses.
         second: the second instance.
-        deploy: the folder of nginx's files.
 
     Args:
         tls: nginx serves HTTPS, with `certificate`, and the application requires it.
         instances: how many nginx balances over, 1 or 2.
     """
-
-    deploy = nginx_files.DEPLOY
 
     def __init__(
         self,
@@ -131,7 +128,7 @@ class Nginx(Server):
             make_certificate(self.certificate.parent)
         store = urlsplit(self.store.url).netloc
         command = nginx_files.install(
-            home, self.port, ports, store, http_port=self.http_port, tls=tls, deploy=self.deploy
+            home, self.port, ports, store, http_port=self.http_port, tls=tls
         )
         self._nginx = subprocess.Popen([sys.executable, "-c", EXEC, *command])
 
@@ -179,11 +176,10 @@ class Nginx(Server):
             self.second.stop()
         super().stop()
 
-    def restore(self) -> bool:
-        both = [super().restore()]
+    def restore(self) -> None:
+        super().restore()
         if self.second:
-            both.append(self.second.restore())
-        return any(both)
+            self.second.restore()
 
     def written(self) -> str:
         """The text of all of nginx's logs, rotated ones too."""

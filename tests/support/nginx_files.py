@@ -14,8 +14,7 @@ FILES = (
     "upstreams.conf",
     "downloads.conf",
     "errors.conf",
-    "listen-http.conf",
-    "listen-https.conf",
+    "site.conf",
 )
 
 
@@ -32,7 +31,6 @@ def install(
     *,
     http_port: int,
     tls: bool = False,
-    deploy: Path = DEPLOY,
 ) -> list[str]:
     """Writes the files into the folder, with its paths and these ports; returns nginx's command.
 
@@ -42,7 +40,6 @@ def install(
         storage: the host and port of object storage.
         http_port: the port that production only redirects from.
         tls: use the certificate in the folder's `tls/`.
-        deploy: the folder of the files.
     """
     for name in ("logs", "temp"):
         (folder / name).mkdir(exist_ok=True)
@@ -54,17 +51,18 @@ def install(
         "/run/nginx.pid": str(folder / "nginx.pid"),
         "api\\.example\\.com": "localhost",
         "/etc/documents-api/tls": str(folder / "tls"),
-        r"^listen \[::\].*\n": "",
+        r"^ *listen \[::\].*\n": "",
         "listen 80 ": f"listen {HOST}:{http_port} ",
         "listen 443 ": f"listen {HOST}:{port} ",
         "127.0.0.1:9000": storage,
-        "127.0.0.1:8001": f"{HOST}:{instances[0]}",
+        "/etc/documents-api/security.txt": str(DEPLOY / "security.txt"),
+        "127.0.0.1:(8001|8100)": f"{HOST}:{instances[0]}",
         r".*127.0.0.1:8002(.*\n)": rf"    server {HOST}:{instances[-1]}\1" if instances[1:] else "",
     }
     if not tls:
-        changes |= {"ssl http2 ": "", "^ssl_.*\n": ""}
+        changes |= {"ssl http2 ": "", "^ *ssl_cert.*\n": ""}
     for name in FILES:
-        text = (deploy / name).read_text()
+        text = (DEPLOY / name).read_text()
         for pattern, replacement in changes.items():
             text = re.sub(pattern, replacement, text, flags=re.MULTILINE)
         (folder / name).write_text(text)

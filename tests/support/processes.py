@@ -55,10 +55,12 @@ def start(*command: str | Path, folder: Path, **options: str) -> "subprocess.Pop
     )
 
 
-def manage(*words: str | Path, folder: Path) -> "subprocess.CompletedProcess[str]":
-    """Runs manage.py to its end."""
+def manage(
+    *words: str | Path, folder: Path, program: tuple[str, ...] = ("manage.py",)
+) -> "subprocess.CompletedProcess[str]":
+    """Runs manage.py, or another Python program with its commands, to its end."""
     return subprocess.run(
-        [sys.executable, "manage.py", *map(str, words)],
+        [sys.executable, *program, *map(str, words)],
         cwd=ROOT,
         env=bare_environment(folder),
         capture_output=True,

@@ -1,10 +1,6 @@
-"""Former releases, out of the repository's history, with the packages that they need."""
+"""Former releases, out of the repository's history."""
 
-import contextlib
-import re
 import subprocess
-import sys
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from tests.support.server import ROOT
@@ -24,28 +20,3 @@ def archive(commit: str, file: Path) -> None:
     )
     advice = f"This clone lacks the former release {commit[:7]}. Run: git fetch --unshallow"
     assert done.returncode == 0, f"{advice}\n{done.stderr}"
-
-
-def unpack(commit: str, folder: Path) -> Path:
-    """The folder with a release's files."""
-    archive(commit, folder / "release.tar")
-    code = folder / commit[:7]
-    code.mkdir()
-    subprocess.run(["tar", "-xf", folder / "release.tar", "-C", code], check=True)
-    return code
-
-
-def add_missing_packages(code: Path) -> None:
-    """Installs what a release needs and we no longer do beside its code, where Python looks."""
-    required = re.findall(
-        r"^([\w.-]+)==([\w.]+) \\$", (code / "requirements.txt").read_text(), re.M
-    )
-    missing = []
-    for name, number in required:
-        with contextlib.suppress(PackageNotFoundError):
-            version(name)
-            continue
-        missing.append(f"{name}=={number}")
-    if missing:
-        pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-        subprocess.run([*pip, "--no-deps", f"--target={code}", *missing], check=True, timeout=120)

@@ -1,11 +1,8 @@
-"""Clients that send and read slowly, and clients that never stop."""
+"""Clients that send and read slowly."""
 
 import contextlib
-import http.client
 import socket
 import threading
-from collections import Counter
-from typing import Any
 
 from tests.support.proxy import HOST
 
@@ -89,46 +86,3 @@ class SlowClients:
     def statuses(self) -> list[int]:
         """The statuses that have arrived so far."""
         return [int(each[9:12]) for each in self.received if len(each) > 12]
-
-
-class Tireless:
-    """Clients that each send a request again as soon as they have its response.
-
-    Attributes:
-        statuses: how many responses had each status; 0 is a response that was broken off.
-    """
-
-    def __init__(self, port: int) -> None:
-        self.statuses: Counter[int] = Counter()
-        self._port = port
-        self._stop = threading.Event()
-        self._threads: list[threading.Thread] = []
-
-    def __enter__(self) -> "Tireless":
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._stop.set()
-        for thread in self._threads:
-            thread.join()
-
-    def send(self, method: str, path: str, body: str | None, headers: dict[str, str]) -> None:
-        """Starts a client."""
-        arguments = (method, path, body, headers)
-        self._threads.append(threading.Thread(target=self._go, args=arguments, daemon=True))
-        self._threads[-1].start()
-
-    def _go(self, *request: Any) -> None:
-        connection = http.client.HTTPConnection(HOST, self._port, timeout=60)
-        while not self._stop.is_set():
-            try:
-                connection.request(*request)
-                response = connection.getresponse()
-                while response.read(1 << 16) and not self._stop.is_set():
-                    pass
-                self.statuses[response.status] += 1
-            except (OSError, http.client.HTTPException):
-                self.statuses[0] += 1
-            if self._stop.is_set():
-                break
-        connection.close()
