@@ -70,7 +70,9 @@ class Machine:
 
     def command(self, words: list[str]) -> list[str]:
         """The command line that runs these words inside."""
-        variables = [f"{name}={os.environ[name]}" for name in os.environ if PASSED_ON.fullmatch(name)]
+        variables = [
+            f"{name}={os.environ[name]}" for name in os.environ if PASSED_ON.fullmatch(name)
+        ]
         return [*self._enter, "env", "-i", f"PATH={PATH}", "HOME=/root", *variables, *words]
 
     def run(self, text: str) -> str:

@@ -179,7 +179,9 @@ def test_nginx_refuses_too_many_downloads_of_one_key_and_serves_its_other_reques
     nginx: Nginx, acme: Tenant, umbrella: Tenant
 ) -> None:
     large = b"%PDF-" + b"x" * 20_000_000
-    document, other = (factories.document(each.workspace, content=large) for each in (acme, umbrella))
+    document, other = (
+        factories.document(each.workspace, content=large) for each in (acme, umbrella)
+    )
     path = f"/api/v1/documents/{document.id}/download"
     with contextlib.ExitStack() as stack:
         for _ in range(DOWNLOADS_OF_A_KEY):
