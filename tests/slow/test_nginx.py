@@ -7,10 +7,9 @@ import subprocess
 import httpx
 import pytest
 
-from audit.models import Action, AuditEntry
+from audit.models import AuditEntry
 from config.api import errors
 from tests.support import factories
-from tests.support.client import golden
 from tests.support.factories import Tenant
 from tests.support.nginx import Nginx, exchange, request
 from tests.support.proxy import HOST
