@@ -113,7 +113,8 @@ def follow(machine: Machine) -> None:
             before = machine.run(SNAPSHOT)
             machine.run(SECOND_KEY)
         with step(f"{heading}: {block.splitlines()[-1].strip()}"[:69]), ExitStack() as stack:
-            if "deploy/restart\n" in block or "deploy/upgrade" in block:
+            whole = "deploy/restart\n" in block and heading != "Passwords of the database"
+            if whole or "deploy/upgrade" in block:
                 stack.enter_context(load(machine))
             output = machine.run(f"{SHA256}{block}")
         if "deploy/backup" in block:

@@ -167,7 +167,7 @@ def test_unit_of_the_worker_delivers_and_cleans_up_until_it_is_stopped(
         assert words == {"deliver_webhooks", "housekeeping"}
     with running(command, status=None) as process:
         # If one ends, the unit does, and systemd starts it again.
-        psutil.Process(process.pid).children()[0].kill()
+        eventually(psutil.Process(process.pid).children)[0].kill()
         assert process.wait(STOP_PATIENCE)
 
 

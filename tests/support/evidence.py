@@ -9,13 +9,9 @@ from typing import Any
 from uuid import UUID
 
 from django.core.management import call_command
-from django.utils import timezone
 
-from audit.models import Action
-from documents.models import Document
 from tests.support.examples import path_of
 from tests.support.seals import KEY
-from tests.support.staff import happened, of
 
 
 def exported(document_id: UUID | str) -> str:
@@ -47,20 +43,3 @@ def verify(file: Path, *words: str, key: str = str(KEY.public)) -> tuple[int, st
     )
     assert "Traceback" not in done.stdout, done.stdout
     return done.returncode, done.stdout
-
-
-def replaced(document: Document, file_type: str, before: str, after: str) -> None:
-    """Adds the entry of a sealed file that an import of an earlier release has replaced."""
-    happened(
-        **of(
-            document.workspace,
-            action=Action.FILE_REPLACED,
-            document_id=document.id,
-            document_title=document.title,
-            file_type=file_type,
-            file_sha256=after,
-            person="root (manage.py import_documents)",
-            detail=f"before: SHA-256 {before}; after: {after or 'none'}",
-            created_at=timezone.now(),
-        )
-    )

@@ -24,7 +24,7 @@ from tests.support.factories import Tenant
 from tests.support.inbox import inbox  # noqa: F401 - a fixture
 from tests.support.nginx import Nginx
 from tests.support.receiver import receiver  # noqa: F401 - a fixture
-from tests.support.server import Server, end_connections, running, wait_for_completions
+from tests.support.server import Server, end_connections, running
 from tests.support.usage import flusher  # noqa: F401 - a fixture
 from workspaces.plans import Plan
 
@@ -171,7 +171,6 @@ def server(the_server: Server, transactional_db: None) -> Iterator[Server]:
     """
     yield the_server
     the_server.restore()
-    wait_for_completions()
 
 
 @pytest.fixture(scope="session")
@@ -188,7 +187,6 @@ def json_server(the_json_server: Server, transactional_db: None) -> Iterator[Ser
     """A real server, as `server`, that logs as JSON."""
     yield the_json_server
     the_json_server.restore()
-    wait_for_completions()
 
 
 @pytest.fixture

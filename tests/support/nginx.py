@@ -12,15 +12,12 @@ import ssl
 import subprocess
 import sys
 from http.client import HTTPConnection, HTTPSConnection
-from io import StringIO
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 from urllib.parse import urlsplit
 
 import psutil
 import pytest
-from django.core.management import call_command
 
 from config.runtime.ports import free_port
 from tests.support import nginx_files
@@ -62,15 +59,6 @@ def exchange(connection: socket.socket, request: bytes) -> Response:
     status, *lines = head.decode().split("\r\n")
     headers = {name.lower(): value for name, _, value in (line.partition(": ") for line in lines)}
     return Response(int(status.split()[1]), headers, body)
-
-
-def record_completions(log: Path) -> dict[str, int]:
-    """Runs `record_download_completions` on a log; returns the counts that it prints."""
-    out = StringIO()
-    with log.open() as file, patch("sys.stdin", file):
-        call_command("record_download_completions", stdout=out, stderr=StringIO())
-    counts: dict[str, int] = json.loads(out.getvalue())
-    return counts
 
 
 def make_certificate(folder: Path) -> None:
@@ -144,18 +132,6 @@ class Nginx(Server):
             return super().http()
         context = ssl.create_default_context(cafile=self.certificate)
         return HTTPSConnection(HOST, self.port, timeout=PATIENCE, context=context)
-
-    @property
-    def completions(self) -> Path:
-        """The log of how downloads ended."""
-        return self.logs / "downloads.log"
-
-    def rotate(self) -> Path:
-        """Renames the log of completions, as logrotate does, and has nginx open a new one."""
-        number = len(list(self.logs.glob("downloads.log*")))
-        rotated = self.completions.rename(self.logs / f"downloads.log.{number}")
-        self._nginx.send_signal(signal.SIGUSR1)
-        return rotated
 
     def change(self, patterns: dict[str, str]) -> None:
         """Replaces these patterns in its files, and returns when its workers have read them."""

@@ -28,7 +28,6 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 PATIENCE = 60.0  # seconds to wait for what must happen
 STOP_PATIENCE = 15.0  # seconds before a server that does not stop is killed
 RECOVERY = 5.0  # seconds in which a server must use the database again that is back
-THREADS = 8  # of a server
 UNKNOWN_KEY = "dtd_" + 40 * "0"  # the database is asked for it
 # Linux: the server is stopped when the tests are killed.
 EXEC = (
@@ -44,25 +43,6 @@ def eventually(what: Callable[[], Any]) -> Any:
     while not (value := what()) and time.monotonic() < deadline:
         time.sleep(0.02)
     return value
-
-
-def wait_for_completions() -> None:
-    """Waits until the server has recorded how each download ended, which is after its last byte.
-
-    Otherwise an entry of this test could appear in the next one. Some tests prevent such an entry,
-    so the wait is short.
-    """
-    deadline = time.monotonic() + 1
-    while time.monotonic() < deadline:
-        [[running]] = fetch(
-            "SELECT count(*) FROM audit_auditentry AS started WHERE action = 'document.downloaded'"
-            " AND NOT EXISTS (SELECT FROM audit_auditentry AS ended WHERE ended.action ="
-            " 'document.download_ended' AND ended.request_id = started.request_id)",
-            [],
-        )
-        if not running:
-            return
-        time.sleep(0.02)
 
 
 # Autovacuum, which a test may not end, has no role.
@@ -98,11 +78,10 @@ def test_database_url() -> str:
     return urlsplit(os.environ["DATABASE_URL"])._replace(path=f"/{database}").geturl()
 
 
-def granian(port: int, threads: int = THREADS) -> list[str]:
+def granian(port: int) -> list[str]:
     """The command that serves on a port."""
     options = "--interface wsgi --http 1 --no-ws --workers 1 --respawn-failed-workers"
-    options += f" --blocking-threads {threads} --workers-kill-timeout 10"
-    options += f" --host {HOST} --port {port} --log-level warning"
+    options += f" --workers-kill-timeout 10 --host {HOST} --port {port} --log-level warning"
     return [sys.executable, "-m", "granian", *options.split(), "config.wsgi:application"]
 
 
@@ -114,17 +93,16 @@ class Server:
         port: the port that it listens on.
 
     Args:
-        threads: how many requests run at the same time.
         environment: further variables.
     """
 
-    def __init__(self, folder: Path, threads: int = THREADS, **environment: str) -> None:
+    def __init__(self, folder: Path, **environment: str) -> None:
         self.database = Proxy(test_database_url())
         self.store = Proxy(os.environ["S3_ENDPOINT_URL"])
         self.counter = Proxy(os.environ["REDIS_URL"])
         self.port = self._own_port = free_port()
         self._log = folder / "log"
-        command = granian(self.port, threads)
+        command = granian(self.port)
         with self._log.open("wb") as log:
             self._process = subprocess.Popen(
                 [sys.executable, "-c", EXEC, *command],
@@ -134,6 +112,7 @@ class Server:
                     "DATABASE_URL": self.database.url,
                     "S3_ENDPOINT_URL": self.store.url,
                     "REDIS_URL": self.counter.url,
+                    "GRANIAN_BLOCKING_THREADS": "8",
                     "DJANGO_SETTINGS_MODULE": "config.settings",  # it serves pages too
                     # Never: it would write rows of this test while the next one runs.
                     "USAGE_FLUSH_SECONDS": "86400",
