@@ -46,12 +46,12 @@ class Machine:
         while Path(f"/proc/{holder.pid}/comm").read_text() != "sleep\n":
             time.sleep(0.01)
         words = ["slirp4netns", "--configure", "--mtu=65520", str(holder.pid), "tap0"]
-        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-        network = subprocess.Popen(words, **quiet)
+        none = subprocess.DEVNULL
+        network = subprocess.Popen(words, stdout=none, stderr=none)
         words = ["systemd-nspawn", "--boot", f"--directory={folder}", "--register=no"]
         words += ["--keep-unit", "--machine=drill", "--console=read-only", "--resolv-conf=off"]
         words += [f"--network-namespace-path=/proc/{holder.pid}/ns/net"]
-        self._nspawn = subprocess.Popen(words, stdin=subprocess.DEVNULL, **quiet)
+        self._nspawn = subprocess.Popen(words, stdin=none, stdout=none, stderr=none)
         self._others = (network, holder)
         children = Path(f"/proc/{self._nspawn.pid}/task/{self._nspawn.pid}/children")
         while not (inside := children.read_text().split()):
@@ -86,11 +86,15 @@ class Machine:
             code = subprocess.run(words, stdout=output, stderr=output, stdin=subprocess.DEVNULL)
             output.seek(0)
             if code.returncode:
-                sys.exit(f"Failed:\n{text}\n{output.read()[-3000:]}")
+                words = self.command(
+                    ["journalctl", "-n", "30", "--no-pager", "-u", "documents-api*"]
+                )
+                journal = subprocess.run(words, capture_output=True, text=True).stdout
+                sys.exit(f"Failed:\n{text}\n{output.read()[-3000:]}\n{journal}")
             return output.read()
 
     def close(self) -> None:
-        self._nspawn.terminate()
+        subprocess.run(self.command(["systemctl", "poweroff", "--force", "--force"]))
         self._nspawn.wait()
         for each in self._others:
             each.kill()

@@ -54,7 +54,7 @@ def test_scripts_are_valid_and_executable() -> None:
     ],
 )
 def test_installer_says_what_it_lacks(words: list[str], sentence: str) -> None:
-    command = [ROOT / "deploy" / "install", *words]
+    command = [str(ROOT / "deploy" / "install"), *words]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 1
     assert sentence in done.stderr
