@@ -103,7 +103,7 @@ test-quick: $(STAMP)
 	@echo "Not run: all tests that need a service: make test"
 
 drill: $(STAMP)
-	@$(BIN)/python -m tests.drill && CI=1 $(BIN)/python -m pytest tests/drill/image.py
+	@$(BIN)/python -m tests.drill
 
 pictures: $(STAMP)
 	@$(BIN)/python -m pytest --pictures tests/slow/test_admin_browser_*.py tests/slow/test_docs_browser.py \
@@ -129,13 +129,13 @@ format: $(STAMP)
 	$(BIN)/ruff format .
 
 sbom: $(STAMP)
-	$(BIN)/python deploy/sbom.py >docs/sbom.json
+	$(BIN)/python tools/sbom.py >docs/sbom.json
 
 client: $(STAMP)
 	@$(BIN)/uv build --quiet --wheel client --out-dir client/dist
 
 release:
-	@deploy/release.sh "$(VERSION)" dist
+	@tools/release.sh "$(VERSION)" dist
 
 fuzz: $(STAMP)
 	@FUZZ_SECONDS=$(or $(SECONDS),300) $(BIN)/python -m pytest tests/slow/test_openapi_fuzzed.py
@@ -145,7 +145,7 @@ COMPILE = $(BIN)/uv pip compile --quiet --upgrade --universal --generate-hashes 
 	--custom-compile-command "make lock" pyproject.toml
 lock: $(STAMP)
 	$(COMPILE) -o requirements.txt
-	$(BIN)/python deploy/sbom.py >docs/sbom.json
+	$(BIN)/python tools/sbom.py >docs/sbom.json
 	$(COMPILE) -c requirements.txt --group run -o requirements-run.txt
 	$(COMPILE) -c requirements-run.txt --group dev -o requirements-dev.txt
 	$(COMPILE) -c requirements-dev.txt --group dev --group bench -o requirements-bench.txt

@@ -3,6 +3,7 @@
 import sys
 from typing import Any
 
+from django.conf import settings
 from django.contrib.admin import site
 from django.core.exceptions import DisallowedHost
 from django.http import HttpRequest, HttpResponse
@@ -74,9 +75,10 @@ def _failed(request: HttpRequest, error: ApiError) -> HttpResponse:
 
 
 def is_api(request: HttpRequest) -> bool:
-    """Whether the request gets JSON: also with a doubled slash, or capital letters."""
+    """Whether the request gets JSON: also with a doubled slash, or capital letters; always in the
+    API's process (`config.api_settings`), which lacks what pages need."""
     path = f"/{request.path.lstrip('/').lower()}/"
-    return path.startswith("/api/")
+    return path.startswith("/api/") or settings.ROOT_URLCONF == "config.api_urls"
 
 
 @with_csp

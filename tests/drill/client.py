@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 
 HOST = "api.example.com"
-KEY = Path("/root/documents-api-demo-key").read_text().strip()
+KEY = Path("/root/key").read_text().strip()
 TRUST = ssl.create_default_context(cafile="/etc/documents-api/tls/certificate.pem")
 DOWNLOADS = ("original", "signed", "certificate")
 DETAILS = 2  # documents of a page

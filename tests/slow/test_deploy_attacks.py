@@ -22,12 +22,9 @@ from tests.slow.test_deploy import DEPLOY, compose, rotate
 from tests.support import nginx_files
 from tests.support.nginx import Nginx, program
 from tests.support.proxy import HOST
-from tests.support.server import ROOT, eventually
+from tests.support.server import eventually
 
-GUIDES = [ROOT / "docs" / f"{name}.md" for name in ("operations", "recovery", "upgrading")]
-# Copies files only: the service's user may not exist here.
-INSTALL = """/bin/sh -c '[ "$1" = -d ] || exec /usr/bin/install "$@"' install"""
-BLOCKS = [block for page in GUIDES for _, block in guide(page)]
+BLOCKS = [block for _, block in guide()]
 
 
 @pytest.fixture
@@ -43,13 +40,47 @@ def as_www_data(command: str) -> int:
     return subprocess.run([*identity, "sh", "-c", command], stderr=subprocess.DEVNULL).returncode
 
 
-def make_logs(folder: Path) -> Path:
-    """Runs deploy/logs for a folder; a group of each machine's stands for the service's."""
+def run_link(folder: Path) -> Path:
+    """Runs deploy/link for folders of the test; returns that of nginx's logs."""
     logs = folder / "nginx" / "logs"
-    text = (DEPLOY / "logs").read_text()
-    text = text.replace("logs=/var/log/documents-api", f"logs={logs}")
-    subprocess.run(["sh", "-c", text.replace("documents-api", "nogroup")], check=True)
+    text = (DEPLOY / "link").read_text()
+    for installed, here in {
+        "/etc/logrotate.d": folder,
+        "/etc/nginx": folder / "etc-nginx",
+        "/etc/systemd/system": folder / "units",
+        "/opt/documents-api/deploy": DEPLOY,
+        "/var/log/documents-api": logs,
+        "systemctl daemon-reload": "true",
+    }.items():
+        assert installed in text
+        text = text.replace(installed, str(here))
+    for name in ("etc-nginx", "units"):
+        (folder / name).mkdir(exist_ok=True)
+    subprocess.run(["sh", "-c", text], check=True)
     return logs
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="it gives files to nginx's user, as in CI")
+def test_units_and_nginx_s_files_are_links_and_own_changes_stay(folder: Path) -> None:
+    (folder / "nginx").mkdir()
+    own = folder / "etc-nginx" / "upstreams.conf"
+    own.parent.mkdir()
+    own.write_text("# mine\n")
+    gone = folder / "units" / "documents-api-former.service"
+    gone.parent.mkdir()
+    gone.symlink_to(folder / "nothing")
+    drop_in = folder / "units" / "documents-api@.service.d" / "override.conf"
+    drop_in.parent.mkdir()
+    drop_in.write_text("# mine\n")
+    for _ in range(2):
+        run_link(folder)
+    links = {each.name: each.resolve() for each in (folder / "units").iterdir() if each.is_file()}
+    assert links == {each.name: each for each in (DEPLOY / "systemd").glob("documents-api*")}
+    for name in ("documents-api@", "documents-api-"):
+        hardening = folder / "units" / f"{name}.service.d" / "hardening.conf"
+        assert hardening.resolve() == DEPLOY / "systemd" / "hardening.conf"
+    assert drop_in.read_text() == own.read_text() == "# mine\n"
+    assert (folder / "etc-nginx" / "nginx.conf").resolve() == DEPLOY / "nginx.conf"
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="nginx's main process is root's, as in CI")
@@ -62,12 +93,7 @@ def test_nginx_s_user_cannot_make_root_write_elsewhere(folder: Path) -> None:
     for each in (folder / "nginx", folder / "nginx" / "temp"):
         each.chmod(0o755)
     shutil.rmtree(folder / "nginx" / "logs")
-    # As the release before left it: the folder and a link in it are www-data's.
-    logs = folder / "nginx" / "logs"
-    logs.mkdir()
-    shutil.chown(logs, "www-data")
-    assert as_www_data(f"ln -s {victim} {logs}/error.log") == 0
-    make_logs(folder)
+    logs = run_link(folder)
     configuration = folder / "nginx" / "nginx.conf"
     text = configuration.read_text()
     assert "user root;" in text
@@ -77,7 +103,7 @@ def test_nginx_s_user_cannot_make_root_write_elsewhere(folder: Path) -> None:
         assert eventually(lambda: listens(port))
         log = logs / "access.log"
         assert as_www_data(f"mv {log} {logs}/x; ln -s {victim} {log}") != 0
-        assert as_www_data(f"ln -s {victim} {logs}/downloads.log.new") != 0
+        assert as_www_data(f"ln -s {victim} {logs}/access.log.new") != 0
         assert as_www_data(f"echo forged >{logs}/x") != 0
 
         def written() -> bool:
@@ -85,7 +111,7 @@ def test_nginx_s_user_cannot_make_root_write_elsewhere(folder: Path) -> None:
             return log.stat().st_size > 0
 
         assert eventually(written)
-        rotate(logs, folder, "create 0640 www-data nogroup")
+        rotate(logs, folder, "create 0640 www-data adm")
         assert (logs / "access.log.1").exists()
         assert log.owner() == "www-data"
         assert eventually(written)
@@ -97,11 +123,10 @@ def test_nginx_s_user_cannot_make_root_write_elsewhere(folder: Path) -> None:
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="the folder is root's, as in CI")
 def test_other_users_cannot_read_nginx_s_logs(folder: Path) -> None:
-    (folder / "nginx" / "logs").mkdir(parents=True)
-    (folder / "nginx" / "logs" / "access.log").touch(0o644)
-    logs = make_logs(folder)
+    (folder / "nginx").mkdir()
+    logs = run_link(folder)
     assert {file.stat().st_mode & 0o7 for file in logs.iterdir()} == {0}
-    assert {file.name for file in logs.iterdir()} == {"access.log", "downloads.log", "error.log"}
+    assert {file.name for file in logs.iterdir()} == {"access.log", "error.log"}
 
 
 def run_recorded(folder: Path, text: str, **replaced: str) -> str:
@@ -143,9 +168,13 @@ def prepare(folder: Path) -> str:
     shutil.copytree(DEPLOY, folder / "deploy")
     shim = "#!/bin/sh\nprintf '%s\\n' AUDIT_SIGNING_KEY=signing-key AUDIT_PUBLIC_KEYS=public\n"
     (folder / "deploy/manage").write_text(shim)
-    (folder / "deploy/store").write_text("#!/bin/sh\necho api.example.com\n")
-    for name in ("roles", "restart"):
+    (folder / "deploy/store").write_text("#!/bin/sh\necho works\n")
+    for name in ("roles", "restart", "install"):
         (folder / "deploy" / name).write_text("#!/bin/sh\n")
+    (folder / "etc").mkdir()
+    values = (DEPLOY / "env.example").read_text().replace("=CHANGE-ME\n", "=value\n")
+    (folder / "etc/env").write_text(values.replace("https://CHANGE-ME", "https://s3.example.com"))
+    (folder / "etc/seal-env").write_text("AUDIT_WITNESS_ACCESS_KEY_ID=witness\n")
     functions = (DEPLOY / "install").read_text().partition('\nparse "$@"')[0]
     return functions.replace("/etc/documents-api", f"{folder}/etc").replace(
         "(dirname", "(/usr/bin/dirname"
@@ -160,8 +189,7 @@ def secrets_in(folder: Path) -> set[str]:
 
 def test_installer_and_guide_pass_no_secret_as_an_argument(folder: Path) -> None:
     functions = prepare(folder)
-    choose = "HOST=api.example.com S3_BUCKET=documents AUDIT_WITNESS_BUCKET=witness; variables"
-    arguments = run_recorded(folder, f"{functions}\n{choose}", install=INSTALL)
+    arguments = run_recorded(folder, f"{functions}\nhost=api.example.com; variables; sealing")
     secrets = secrets_in(folder)
     assert len(secrets) == 6  # three roles, Redis, SECRET_KEY, the key that signs
     for block in BLOCKS:
@@ -170,7 +198,7 @@ def test_installer_and_guide_pass_no_secret_as_an_argument(folder: Path) -> None
             block = re.sub(r"cd \"?/opt/documents-api.*", ":", block)
             block = block.replace("/opt/documents-api/deploy", "deploy")
             shims = {"systemctl": "/bin/true", "runuser": "/bin/true", "date": "/bin/date"}
-            arguments += run_recorded(folder, block, install=INSTALL, **shims)
+            arguments += run_recorded(folder, block, **shims)
             secrets |= secrets_in(folder)
     assert len(secrets) > 8
     assert [secret for secret in secrets if secret in arguments] == []
@@ -179,7 +207,6 @@ def test_installer_and_guide_pass_no_secret_as_an_argument(folder: Path) -> None
 
 def test_installer_gives_redis_the_password_of_its_url(folder: Path) -> None:
     functions = prepare(folder)
-    (folder / "etc").mkdir()
     (folder / "etc/env").write_text("REDIS_URL=redis://:secret-of-redis@127.0.0.1:6379/0\n")
     port, configuration = free_port(), folder / "redis.conf"
     configuration.write_text(f"bind 127.0.0.1\nport {port}\ndir {folder}\n")
@@ -200,7 +227,7 @@ def test_installer_gives_redis_the_password_of_its_url(folder: Path) -> None:
             server.terminate()
             server.wait()
     assert "secret-of-redis" not in arguments
-    assert "REDIS_URL=redis://:CHANGE-ME@" in (DEPLOY / "env.example").read_text()
+    assert "REDIS_URL=redis://:CHANGE-ME-RANDOM@" in (DEPLOY / "env.example").read_text()
 
 
 def test_redis_of_compose_has_a_password_that_is_no_argument() -> None:
@@ -223,23 +250,41 @@ def test_redis_of_compose_has_a_password_that_is_no_argument() -> None:
     finally:
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
-    assert "$REDIS_PASSWORD" in str(service["environment"]).replace("{", "").replace("}", "")
+    assert "${REDIS_PASSWORD:?}" in str(service["environment"])
+
+
+def test_installer_stops_at_values_that_nobody_has_written(folder: Path) -> None:
+    functions = prepare(folder)
+    (folder / "etc/env").write_text((DEPLOY / "env.example").read_text())
+    run = "set +e; (set -e && variables); [ $? = 1 ]"
+    run_recorded(folder, f"{functions}\n{run}")
+    text = (folder / "etc/env").read_text()
+    assert "CHANGE-ME-RANDOM" not in text.partition("SECRET_KEY=")[2]
+    assert "S3_BUCKET" in text
 
 
 def test_upgrade_refuses_a_tar_with_another_checksum(folder: Path) -> None:
     tar = folder / "documents-api.tar"
     tar.write_bytes(b"not the release")
-    for words in ([], ["0" * 64], ["--no-backup"]):
-        done = subprocess.run(
-            [DEPLOY / "upgrade", tar, *words, "--no-backup"], capture_output=True, text=True
-        )
+    link = folder / "documents-api"
+    (folder / "one").mkdir()
+    link.symlink_to("one")
+    text = (DEPLOY / "upgrade").read_text().replace("/opt/documents-api", str(link))
+    command = folder / "upgrade"
+    command.write_text(text.replace("/run/documents-api-upgrade", f"{folder}/lock"))
+    command.chmod(0o755)
+
+    def upgrade(*words: str) -> str:
+        done = subprocess.run([command, *words], capture_output=True, text=True)
         assert done.returncode == 1
-        assert "is not the file whose SHA-256 is" in done.stderr
+        return done.stderr
+
     right = hashlib.sha256(tar.read_bytes()).hexdigest()
-    done = subprocess.run(
-        [DEPLOY / "upgrade", tar, right, "--no-backup"], capture_output=True, text=True
-    )
-    assert "is not a release's tar" in done.stderr
+    assert "is not the file whose SHA-256 is" in upgrade(str(tar), "0" * 64, "--no-backup")
+    assert "is not a release's tar" in upgrade(str(tar), right, "--no-backup")
+    for words in ([], [str(tar), right], [str(tar), right, "--backup"], [str(tar), "--no-backup"]):
+        assert "Usage: " in upgrade(*words)
+    assert "Nothing to go back to" in upgrade("--back")
 
 
 def test_plain_http_redirects_to_the_service_s_own_name(gate: Nginx) -> None:

@@ -14,8 +14,7 @@ FILES = (
     "upstreams.conf",
     "downloads.conf",
     "errors.conf",
-    "listen-http.conf",
-    "listen-https.conf",
+    "site.conf",
 )
 
 
@@ -52,15 +51,16 @@ def install(
         "/run/nginx.pid": str(folder / "nginx.pid"),
         "api\\.example\\.com": "localhost",
         "/etc/documents-api/tls": str(folder / "tls"),
-        r"^listen \[::\].*\n": "",
+        r"^ *listen \[::\].*\n": "",
         "listen 80 ": f"listen {HOST}:{http_port} ",
         "listen 443 ": f"listen {HOST}:{port} ",
         "127.0.0.1:9000": storage,
-        "127.0.0.1:8001": f"{HOST}:{instances[0]}",
+        "/etc/documents-api/security.txt": str(DEPLOY / "security.txt"),
+        "127.0.0.1:(8001|8100)": f"{HOST}:{instances[0]}",
         r".*127.0.0.1:8002(.*\n)": rf"    server {HOST}:{instances[-1]}\1" if instances[1:] else "",
     }
     if not tls:
-        changes |= {"ssl http2 ": "", "^ssl_.*\n": ""}
+        changes |= {"ssl http2 ": "", "^ *ssl_cert.*\n": ""}
     for name in FILES:
         text = (DEPLOY / name).read_text()
         for pattern, replacement in changes.items():

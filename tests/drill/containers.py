@@ -1,0 +1,151 @@
+"""deploy/compose.yaml with podman, in a network of its own and without a registry.
+
+The image is built as it is; those of nginx, PostgreSQL and Redis are stand-ins with Debian's
+packages. `make drill` runs it after the guide.
+"""
+
+import os
+import resource
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.drill.machine import PASSED_ON, bare_debian
+
+CHECKOUT = Path(__file__).resolve().parent.parent.parent
+DEBIAN = "FROM docker.io/library/debian:12-slim\n"
+APT = "RUN apt-get update -qq && apt-get install -y -qq --no-install-recommends"
+# As the official image does: it makes the database once, and runs the files of initdb.d.
+ENTRY = r"""#!/bin/sh
+set -e
+PATH=/usr/lib/postgresql/15/bin:$PATH data=/var/lib/postgresql/data
+chown postgres $data
+if [ ! -e $data/PG_VERSION ]; then
+  runuser -u postgres -- initdb -D $data >/dev/null
+  echo 'host all all all scram-sha-256' >>$data/pg_hba.conf
+  runuser -u postgres -- pg_ctl -D $data -w -o "-h ''" start >/dev/null
+  for file in /docker-entrypoint-initdb.d/*.sql; do
+    runuser -u postgres -- psql -X -v ON_ERROR_STOP=1 -d postgres <"$file"
+  done
+  runuser -u postgres -- pg_ctl -D $data -w stop >/dev/null
+fi
+exec setpriv --reuid postgres --regid postgres --clear-groups postgres -D $data -h '*'
+"""
+IMAGES = {
+    "nginx:1.28.0": f"{DEBIAN}{APT} nginx-light",
+    "redis:7.0.15": f"{DEBIAN}{APT} redis-server",
+    "postgres:15.18": f'{DEBIAN}{APT} postgresql\nCOPY entry /\nCMD ["sh", "/entry"]',
+}
+VALUES = {
+    "HOST": "api.example.com",
+    "UPGRADE_URL": "https://www.example.com/plan",
+    "SECRET_KEY": "only-for-the-drill-0123456789-abcdefghijklmnopqrstuvwxyz",
+    "S3_ENDPOINT_URL": "http://10.89.77.1:9000",  # this machine, as the containers see it
+    "S3_BUCKET": "documents",
+    "S3_ACCESS_KEY_ID": "key",
+    "S3_SECRET_ACCESS_KEY": "secret",
+} | {f"{name}_PASSWORD": f"{name}-password" for name in ("OWNER", "SERVING", "POSTGRES", "REDIS")}
+USE = r"""
+set -eu
+ip link set lo up
+compose() { podman-compose -f deploy/compose.yaml "$@"; }
+compose up -d postgres redis
+.venv/bin/rclone serve s3 "$STORE" --addr=:9000 --config= --auth-key=key,secret 2>/dev/null &
+compose run --rm migrate
+compose up -d
+get() { curl -sS -m 5 -o /dev/null -w '%{http_code}\n' --cacert deploy/tls/certificate.pem \
+  --resolve api.example.com:443:127.0.0.1 "https://api.example.com$1"; }
+serves() {
+  for _ in $(seq 60); do
+    [ "$(get /api/v1/me)$(get /readyz)$(get /admin/login/)" != 401200200 ] || return 0
+    sleep 1
+  done
+  compose logs >&2
+  return 1
+}
+serves
+podman restart documents-api_nginx_1 # which must not take the others with it
+serves
+"""
+# No more than this machine's root may have, which is less than podman's default.
+FILES = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+CONTAINERS = f"""[containers]
+default_ulimits = ["nofile={FILES}:{FILES}", "nproc=4096:4096"]
+log_driver = "k8s-file"
+[engine]
+runtime = "runc"
+cgroup_manager = "cgroupfs"
+events_logger = "file"
+"""
+
+
+def run(words: list[str], folder: Path, **variables: str) -> None:
+    """Runs a command with podman's files in the folder.
+
+    Raises:
+        SystemExit: it failed; the message has the output.
+    """
+    own = {
+        "CONTAINERS_CONF": str(folder / "containers.conf"),
+        "CONTAINERS_STORAGE_CONF": str(folder / "storage.conf"),
+    }
+    done = subprocess.run(
+        words,
+        cwd=folder / "release",
+        env=os.environ | own | variables,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    if done.returncode:
+        sys.exit(f"Failed: {words}\n{done.stdout[-5000:]}")
+
+
+def prepare(folder: Path) -> None:
+    """Podman's configuration, a release with the operator's values, and the images."""
+    (folder / "containers.conf").write_text(CONTAINERS)
+    (folder / "storage.conf").write_text(
+        f'[storage]\ndriver = "vfs"\ngraphroot = "{folder}/root"\nrunroot = "{folder}/run"\n'
+    )
+    release, store = folder / "release", folder / "store"
+    for each in (release, store / "documents"):
+        each.mkdir(parents=True)
+    subprocess.run(
+        ["sh", "-c", f"git archive HEAD | tar -x -C {release}"], cwd=CHECKOUT, check=True
+    )
+    (release / "deploy" / ".env").write_text("".join(f"{k}={v}\n" for k, v in VALUES.items()))
+    site = release / "deploy" / "site.conf"
+    site.write_text(site.read_text().replace("127.0.0.1:9000", "10.89.77.1:9000"))
+    tls = release / "deploy" / "tls"
+    tls.mkdir()
+    words = "req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=api.example.com -addext"
+    names = ["subjectAltName=DNS:api.example.com"]
+    files = ["-keyout", str(tls / "key.pem"), "-out", str(tls / "certificate.pem")]
+    run(["openssl", *words.split(), *names, *files], folder)
+
+    debian = folder / "debian"
+    bare_debian(debian)
+    subprocess.run(["tar", "-C", debian, "-cf", folder / "debian.tar", "."], check=True)
+    passed_on = [
+        f"ENV {name}={os.environ[name]}" for name in os.environ if PASSED_ON.fullmatch(name)
+    ]
+    changes = [f"--change={each}" for each in passed_on]
+    base = "docker.io/library/debian:12-slim"
+    run(["podman", "import", *changes, str(folder / "debian.tar"), base], folder)
+    build = ["podman", "build", "--isolation=chroot", "--network=host", "--format=docker"]
+    build.append("--pull-never")
+    run([*build, "-f", "deploy/Containerfile", "-t", "localhost/documents-api", "."], folder)
+    for name, text in IMAGES.items():
+        context = folder / name.partition(":")[0]
+        context.mkdir()
+        (context / "entry").write_text(ENTRY)
+        (context / "Containerfile").write_text(text)
+        run([*build, "-t", f"docker.io/library/{name}", str(context)], folder)
+
+
+def remove(folder: Path) -> None:
+    """Stops what runs, and deletes everything."""
+    run(["podman", "rm", "--all", "--force", "--time=0"], folder)
+    shutil.rmtree(folder, ignore_errors=True)

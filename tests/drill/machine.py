@@ -1,0 +1,101 @@
+"""A Debian of its own under systemd-nspawn, booted, for commands that think they have a machine."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+PASSED_ON = re.compile(r"PIP_.*|.*_proxy|.*_PROXY|.*SSL_CERT.*|CURL_CA_BUNDLE")
+PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+TOOLS = ("debootstrap", "ip", "slirp4netns", "systemd-nspawn", "unshare")
+TRUST = Path("/usr/local/share/ca-certificates")
+
+
+def require_tools() -> None:
+    """Ends the program with one line if this machine cannot boot another one."""
+    if os.geteuid() or not all(map(shutil.which, TOOLS)):
+        sys.exit(
+            "The drill needs root; on Debian: apt-get install debootstrap iproute2 slirp4netns "
+            "systemd-container"
+        )
+
+
+def bare_debian(folder: Path, *packages: str) -> None:
+    """A bare Debian with this machine's DNS and trust."""
+    included = [f"--include={','.join(packages)}"] if packages else []
+    words = ["debootstrap", "--variant=minbase", *included, "bookworm", str(folder)]
+    subprocess.run(words, check=True, stdout=subprocess.DEVNULL)
+    if TRUST.is_dir():
+        shutil.copytree(TRUST, folder / str(TRUST)[1:], dirs_exist_ok=True)
+
+
+class Machine:
+    """A machine that has booted the Debian in a folder.
+
+    slirp4netns passes on what it sends to this machine's network; nobody can connect to it.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        words = ["unshare", "--net", "sh", "-c", "ip link set lo up; exec sleep inf"]
+        holder = subprocess.Popen(words)
+        while Path(f"/proc/{holder.pid}/comm").read_text() != "sleep\n":
+            time.sleep(0.01)
+        words = ["slirp4netns", "--configure", "--mtu=65520", str(holder.pid), "tap0"]
+        none = subprocess.DEVNULL
+        network = subprocess.Popen(words, stdout=none, stderr=none)
+        words = ["systemd-nspawn", "--boot", f"--directory={folder}", "--register=no"]
+        words += ["--keep-unit", "--machine=drill", "--console=read-only", "--resolv-conf=off"]
+        words += [f"--network-namespace-path=/proc/{holder.pid}/ns/net"]
+        self._nspawn = subprocess.Popen(words, stdin=none, stdout=none, stderr=none)
+        self._others = (network, holder)
+        children = Path(f"/proc/{self._nspawn.pid}/task/{self._nspawn.pid}/children")
+        while not (inside := children.read_text().split()):
+            time.sleep(0.1)
+        self._enter = ["nsenter", f"--target={inside[0]}", "--all"]
+        for _ in range(100):
+            if self._state() in ("running", "degraded"):
+                break
+            time.sleep(0.5)
+        (folder / "etc/resolv.conf").unlink(missing_ok=True)
+        shutil.copy("/etc/resolv.conf", folder / "etc/resolv.conf")
+
+    def _state(self) -> str:
+        words = self.command(["systemctl", "is-system-running"])
+        return subprocess.run(words, capture_output=True, text=True).stdout.strip()
+
+    def command(self, words: list[str]) -> list[str]:
+        """The command line that runs these words inside."""
+        variables = [
+            f"{name}={os.environ[name]}" for name in os.environ if PASSED_ON.fullmatch(name)
+        ]
+        return [*self._enter, "env", "-i", f"PATH={PATH}", "HOME=/root", *variables, *words]
+
+    def run(self, text: str) -> str:
+        """Runs a shell's commands; returns their output.
+
+        Raises:
+            SystemExit: one failed; the message has the output.
+        """
+        words = self.command(["bash", "-euo", "pipefail", "-c", f"cd /root\n{text}"])
+        with tempfile.TemporaryFile("w+") as output:  # daemons would keep a pipe open
+            code = subprocess.run(words, stdout=output, stderr=output, stdin=subprocess.DEVNULL)
+            output.seek(0)
+            if code.returncode:
+                words = self.command(
+                    ["journalctl", "-n", "30", "--no-pager", "-u", "documents-api*"]
+                )
+                journal = subprocess.run(words, capture_output=True, text=True).stdout
+                sys.exit(f"Failed:\n{text}\n{output.read()[-3000:]}\n{journal}")
+            return output.read()
+
+    def close(self) -> None:
+        subprocess.run(self.command(["systemctl", "poweroff", "--force", "--force"]))
+        self._nspawn.wait()
+        for each in self._others:
+            each.kill()
+            each.wait()
