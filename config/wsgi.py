@@ -1,5 +1,6 @@
 """The WSGI entry point, and what a process that serves starts beside it."""
 
+import gc
 import os
 
 from django.core.wsgi import get_wsgi_application
@@ -12,3 +13,5 @@ from config import systemd  # noqa: E402
 
 flusher.start()
 systemd.start()
+# What start-up made lasts as long as the process: the garbage collector leaves it alone.
+gc.freeze()

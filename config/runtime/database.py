@@ -40,7 +40,8 @@ def fetch(sql: str, parameters: Sequence[Any], row: Callable[..., Any] | None = 
         django.db.Error: as from Django's own cursors.
     """
     database: Any = connections[DEFAULT_DB_ALIAS]
-    database.ensure_connection()
+    if database.connection is None:
+        database.ensure_connection()
     with database.wrap_database_errors:
         factory = args_row(row) if row else tuple_row
         with Cursor(database.connection, row_factory=factory) as cursor:
@@ -60,7 +61,8 @@ def fetch_planned(settings: str, sql: str, parameters: Sequence[Any], row: Any =
         parameters: each is of a type that psycopg writes as a literal.
     """
     database: Any = connections[DEFAULT_DB_ALIAS]
-    database.ensure_connection()
+    if database.connection is None:
+        database.ensure_connection()
     with database.wrap_database_errors:
         factory = args_row(row) if row else tuple_row
         with ClientCursor(database.connection, row_factory=factory) as cursor:
