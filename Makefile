@@ -11,7 +11,6 @@ BIN := $(VENV)/bin
 # Each is newer than the packages that it stands for.
 RUN_STAMP := $(VENV)/.installed-run
 STAMP := $(VENV)/.installed
-BENCH_STAMP := $(VENV)/.installed-bench
 
 # $(call install,FILE): installs the packages in FILE. It shows one line of progress, and pip's whole
 # output only if pip fails.
@@ -65,10 +64,6 @@ $(STAMP): requirements-dev.txt | $(VENV)/bin/python
 	@$(call install,requirements-dev.txt)
 	@touch $@ $(RUN_STAMP)
 
-$(BENCH_STAMP): requirements-bench.txt $(STAMP)
-	@$(call install,requirements-bench.txt)
-	@touch $@
-
 # exec: a signal to make's child is a signal to the server, and no shell is left in between.
 run: $(RUN_STAMP)
 	@exec $(BIN)/python -m config.dev run
@@ -109,14 +104,14 @@ pictures: $(STAMP)
 	@$(BIN)/python -m pytest --pictures tests/slow/test_admin_browser_*.py tests/slow/test_docs_browser.py \
 		tests/slow/test_pictures.py
 
-bench: $(BENCH_STAMP)
+bench: $(STAMP)
 	@$(BIN)/python -m bench --scale $(SCALE) $(if $(ROUNDS),--rounds $(ROUNDS)) \
 		$(if $(FORMER),--former $(FORMER))
 
-faults: $(BENCH_STAMP)
+faults: $(STAMP)
 	@$(BIN)/python -m bench.faults $(if $(SHORT),--short) $(if $(ONLY),--only $(ONLY))
 
-check: $(BENCH_STAMP)
+check: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy .
@@ -148,4 +143,3 @@ lock: $(STAMP)
 	$(BIN)/python tools/sbom.py >docs/sbom.json
 	$(COMPILE) -c requirements.txt --group run -o requirements-run.txt
 	$(COMPILE) -c requirements-run.txt --group dev -o requirements-dev.txt
-	$(COMPILE) -c requirements-dev.txt --group dev --group bench -o requirements-bench.txt

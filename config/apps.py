@@ -41,4 +41,4 @@ class AdminConfig(admin_apps.AdminConfig):
 class StaticFilesConfig(static_files_apps.StaticFilesConfig):
     """Django's static files without those that no page of ours links to."""
 
-    ignore_patterns = [*static_files_apps.StaticFilesConfig.ignore_patterns, "redoc", "i18n"]
+    ignore_patterns = [*static_files_apps.StaticFilesConfig.ignore_patterns, "i18n"]

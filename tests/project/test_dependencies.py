@@ -1,0 +1,33 @@
+"""pyproject.toml names the packages that the product imports, and no others."""
+
+import ast
+import re
+import sys
+import tomllib
+from importlib.metadata import packages_distributions
+
+from tests.support.server import ROOT
+
+APPS = ("apikeys", "audit", "config", "documents", "events", "workspaces")
+# Imported by Django or by a driver, as the settings name them; `run` has the rest of `make run`.
+NAMED_ONLY = {"django-storages", "whitenoise", "granian"}
+# By a named package whose types or errors they are; mypy-boto3-s3 is for mypy only.
+BROUGHT_ALONG = {"anyio", "asgiref", "botocore", "mypy-boto3-s3", "urllib3"}
+
+
+def test_runtime_dependencies_are_those_that_are_imported() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    named = {re.split(r"[\[>=;]", each)[0] for each in project["project"]["dependencies"]}
+    files = [file for app in APPS for file in (ROOT / app).rglob("*.py")]
+    imported = set()
+    for file in files:
+        for node in ast.walk(ast.parse(file.read_text())):
+            if isinstance(node, ast.ImportFrom) and not node.level:
+                imported.add((node.module or "").partition(".")[0])
+            elif isinstance(node, ast.Import):
+                imported |= {alias.name.partition(".")[0] for alias in node.names}
+    of = packages_distributions()
+    foreign = imported - {*APPS, "manage", *sys.stdlib_module_names}
+    packages = {of[name][0].lower().replace("_", "-") for name in foreign if name in of}
+    assert packages - BROUGHT_ALONG <= named
+    assert named - NAMED_ONLY <= packages
