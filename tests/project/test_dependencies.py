@@ -10,7 +10,7 @@ from tests.support.server import ROOT
 
 APPS = ("apikeys", "audit", "config", "documents", "events", "workspaces")
 # Imported by Django or by a driver, as the settings name them; `run` has the rest of `make run`.
-NAMED_ONLY = {"django-storages", "whitenoise", "granian"}
+NAMED_ONLY = {"boto3", "django-storages", "granian", "whitenoise"}
 # By a named package whose types or errors they are; mypy-boto3-s3 is for mypy only.
 BROUGHT_ALONG = {"anyio", "asgiref", "botocore", "mypy-boto3-s3", "urllib3"}
 
