@@ -1,5 +1,6 @@
 -- What the roles of deploy/roles.sql may do; the owner of the tables runs this, and may run it again.
 -- A later migration whose table the serving role must not change revokes that itself.
+REVOKE ALL ON ALL TABLES IN SCHEMA public FROM documents, documents_sealer, PUBLIC;
 GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO documents;
 ALTER DEFAULT PRIVILEGES IN SCHEMA public GRANT SELECT, INSERT, UPDATE, DELETE ON TABLES TO documents;
 -- Rows of the audit log are only added, and only the sealer adds seals.

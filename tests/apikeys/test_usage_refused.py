@@ -328,10 +328,10 @@ def test_flood_without_keys_leaves_half_of_the_buffer(
 
 
 def test_refused_request_s_texts_are_cut(flusher: ModuleType) -> None:
-    get(f"/api/v1/{'y' * 1000}", user_agent="x" * 1000)
+    get(f"/api/v1/{'y-' * 500}", user_agent="x " * 500)
     flusher.flush()
     row = RefusedRequest.objects.get()
-    assert (row.user_agent, row.path) == ("x" * 120, f"/api/v1/{'y' * 112}")
+    assert (len(row.user_agent), len(row.path)) == (120, 120)
 
 
 def test_refusals_cost_no_query_before_the_response(acme: Tenant, flusher: ModuleType) -> None:

@@ -160,25 +160,6 @@ def test_audit_list_of_an_admin_reads_indexes_too(busy: Tenant, umbrella: Tenant
         )
 
 
-def test_key_page_reads_indexes_also_of_a_deleted_key(busy: Tenant) -> None:
-    ada = signed_in(busy.admin)
-    happened(ENTRIES // 2, workspace_id=busy.workspace.pk, key_id=busy.key.pk)
-    analyze("audit_auditentry")
-    url = reverse("admin:apikeys_apikey_change", args=[busy.key.pk])
-    for _ in ("of a key", "of a deleted one"):
-        scans = [
-            node
-            for sql in asked(ada, url)
-            if 'FROM "audit_auditentry"' in sql
-            for node in nodes(plan(sql))
-            if "Scan" in node["Node Type"]
-        ]
-        read = {node.get("Index Name") for node in scans if node["Node Type"] != "Bitmap Heap Scan"}
-        assert read <= {"audit_workspace_action", "audit_key", "audit_newest"}
-        assert "audit_workspace_action" in read
-        busy.key.delete_by(by=busy.admin)
-
-
 @pytest.mark.parametrize("query", ["", "?q=ada@acme.example", f"?workspace_id__exact={uid(1, 1)}"])
 def test_audit_page_needs_the_same_queries(acme: Tenant, sam: Client, query: str) -> None:
     counts = set()
