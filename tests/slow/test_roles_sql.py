@@ -45,6 +45,18 @@ def test_functions_of_the_owner_are_not_found_by_the_superuser(cluster: Postgres
         assert owner.execute("SELECT role FROM public.ran").fetchall() == []
 
 
+def test_function_of_the_serving_role_stays_its_own_when_the_file_runs_again(
+    cluster: Postgres,
+) -> None:
+    with connect(cluster, "documents") as serving:
+        serving.execute(
+            "CREATE FUNCTION pg_temp.own(sql text) RETURNS text LANGUAGE plpgsql SECURITY DEFINER AS"
+            " $$ BEGIN EXECUTE sql; RETURN current_user; END $$"
+        )
+        assert cluster.is_ready()
+        assert serving.execute("SELECT pg_temp.own('SELECT 1')").fetchall() == [("documents",)]
+
+
 def test_restored_dump_runs_as_the_owner_with_its_privileges_and_counts_as_a_backup(
     cluster: Postgres, tmp_path: Path
 ) -> None:
