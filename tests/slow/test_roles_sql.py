@@ -50,8 +50,8 @@ def test_function_of_the_serving_role_stays_its_own_when_the_file_runs_again(
 ) -> None:
     with connect(cluster, "documents") as serving:
         serving.execute(
-            "CREATE FUNCTION pg_temp.own(sql text) RETURNS text LANGUAGE plpgsql SECURITY DEFINER AS"
-            " $$ BEGIN EXECUTE sql; RETURN current_user; END $$"
+            "CREATE FUNCTION pg_temp.own(sql text) RETURNS text LANGUAGE plpgsql SECURITY DEFINER"
+            " AS $$ BEGIN EXECUTE sql; RETURN current_user; END $$"
         )
         assert cluster.is_ready()
         assert serving.execute("SELECT pg_temp.own('SELECT 1')").fetchall() == [("documents",)]
