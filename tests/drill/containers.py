@@ -47,11 +47,11 @@ VALUES = {
     "S3_SECRET_ACCESS_KEY": "secret",
 } | {f"{name}_PASSWORD": f"{name}-password" for name in ("OWNER", "SERVING", "POSTGRES", "REDIS")}
 USE = r"""
-set -eu
+set -eux
 ip link set lo up
 compose() { podman-compose -f deploy/compose.yaml "$@"; }
 compose up -d postgres redis
-.venv/bin/rclone serve s3 "$STORE" --addr=:9000 --config= --auth-key=key,secret 2>/dev/null &
+"$RCLONE" serve s3 "$STORE" --addr=:9000 --config= --auth-key=key,secret 2>/dev/null &
 compose run --rm migrate
 compose up -d
 get() { curl -sS -m 5 -o /dev/null -w '%{http_code}\n' --cacert deploy/tls/certificate.pem \
@@ -65,7 +65,7 @@ serves() {
   return 1
 }
 serves
-podman restart documents-api_nginx_1 # which must not take the others with it
+podman restart deploy_nginx_1 # which must not take the others with it
 serves
 """
 # No more than this machine's root may have, which is less than podman's default.
