@@ -1,8 +1,8 @@
 """`make drill`: follows docs/operations.md word by word on a bare Debian that systemd has booted.
 
-It needs root, debootstrap, iproute2, slirp4netns, systemd-container, and the networks of Debian and
-of pip's package index. Trust and pip's variables are this machine's. The checkout is its last
-commit.
+It needs root, debootstrap, iproute2, slirp4netns, systemd-container, what `tests.drill.containers`
+needs, and the networks of Debian and of pip's package index. Trust and pip's variables are this
+machine's. The checkout is its last commit.
 
 What it does not prove: a certificate from an authority, the storage's policy, Prometheus, and
 several machines.
@@ -19,6 +19,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+from tests.drill import containers
 from tests.drill.machine import Machine, bare_debian, require_tools
 
 HERE = Path(__file__).resolve().parent
@@ -172,6 +173,8 @@ def main() -> None:
             stack.callback(machine.close)
         follow(machine)
         disturb(machine)
+        with step("deploy/compose.yaml"):
+            containers.main(place / "containers")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """deploy/compose.yaml with podman, in a network of its own and without a registry.
 
 The image is built as it is; those of nginx, PostgreSQL and Redis are stand-ins with Debian's
-packages. `make drill` runs it after the guide.
+packages. It needs Debian's podman, runc and iptables, and a podman-compose of at least 1.1.
 """
 
 import os
@@ -9,6 +9,7 @@ import resource
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 from tests.drill.machine import PASSED_ON, bare_debian
@@ -33,7 +34,7 @@ fi
 exec setpriv --reuid postgres --regid postgres --clear-groups postgres -D $data -h '*'
 """
 IMAGES = {
-    "nginx:1.28.0": f"{DEBIAN}{APT} nginx-light",
+    "nginx:1.28.0": f"{DEBIAN}{APT} ca-certificates nginx-light",
     "redis:7.0.15": f"{DEBIAN}{APT} redis-server",
     "postgres:15.18": f'{DEBIAN}{APT} postgresql\nCOPY entry /\nCMD ["sh", "/entry"]',
 }
@@ -51,11 +52,16 @@ set -eu
 ip link set lo up
 compose() { podman-compose -f deploy/compose.yaml "$@"; }
 compose up -d postgres redis
-.venv/bin/rclone serve s3 "$STORE" --addr=:9000 --config= --auth-key=key,secret 2>/dev/null &
-compose run --rm migrate
+"$RCLONE" serve s3 "$STORE" --addr=:9000 --config= --auth-key=key,secret 2>/dev/null &
+for _ in $(seq 10); do # until PostgreSQL is up
+  compose --profile by-hand run --rm migrate && break
+  sleep 2
+done
 compose up -d
-get() { curl -sS -m 5 -o /dev/null -w '%{http_code}\n' --cacert deploy/tls/certificate.pem \
-  --resolve api.example.com:443:127.0.0.1 "https://api.example.com$1"; }
+get() {
+  curl -sS -m 5 -o /dev/null -w '%{http_code}' --cacert deploy/tls/certificate.pem \
+    --resolve api.example.com:443:127.0.0.1 "https://api.example.com$1" || true
+}
 serves() {
   for _ in $(seq 60); do
     [ "$(get /api/v1/me)$(get /readyz)$(get /admin/login/)" != 401200200 ] || return 0
@@ -66,6 +72,8 @@ serves() {
 }
 serves
 podman restart documents-api_nginx_1 # which must not take the others with it
+serves
+podman restart documents-api_api_1
 serves
 """
 # No more than this machine's root may have, which is less than podman's default.
@@ -90,17 +98,18 @@ def run(words: list[str], folder: Path, **variables: str) -> None:
         "CONTAINERS_CONF": str(folder / "containers.conf"),
         "CONTAINERS_STORAGE_CONF": str(folder / "storage.conf"),
     }
-    done = subprocess.run(
-        words,
-        cwd=folder / "release",
-        env=os.environ | own | variables,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
-    if done.returncode:
-        sys.exit(f"Failed: {words}\n{done.stdout[-5000:]}")
+    with tempfile.TemporaryFile("w+") as output:  # containers would keep a pipe open
+        done = subprocess.run(
+            words,
+            cwd=folder / "release",
+            env=os.environ | own | variables,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+        )
+        if done.returncode:
+            output.seek(0)
+            sys.exit(f"Failed: {words}\n{output.read()[-5000:]}")
 
 
 def prepare(folder: Path) -> None:
@@ -149,3 +158,14 @@ def remove(folder: Path) -> None:
     """Stops what runs, and deletes everything."""
     run(["podman", "rm", "--all", "--force", "--time=0"], folder)
     shutil.rmtree(folder, ignore_errors=True)
+
+
+def main(folder: Path) -> None:
+    """Builds the images in the folder, and uses them."""
+    try:
+        prepare(folder)
+        rclone = str(CHECKOUT / ".venv/bin/rclone")
+        words = ["unshare", "--net", "--kill-child", "bash", "-c", USE]
+        run(words, folder, STORE=str(folder / "store"), RCLONE=rclone)
+    finally:
+        remove(folder)
