@@ -70,9 +70,10 @@ run: $(RUN_STAMP)
 
 reset:
 	@test -e "$(DATA_DIR)/secret_key" || { echo "$(DATA_DIR) has no data of make run." >&2; exit 1; }
-	@test ! -e "$(DATA_DIR)/env" || { echo "Stop make run first, with Ctrl-C." >&2; exit 1; }
+	@flock -n "$(DATA_DIR)/lock" true || { echo "$(DATA_DIR) is in use: stop make run first, with Ctrl-C." >&2; exit 1; }
 	@printf 'This deletes all data in %s: documents, keys, accounts. Type yes to go on: ' "$(DATA_DIR)"
-	@read -r answer && [ "$$answer" = yes ] && rm -rf "$(DATA_DIR)" && echo "Deleted. make run begins anew."
+	@read -r answer; [ "$$answer" = yes ] || { echo "Nothing was deleted." >&2; exit 1; }
+	@rm -rf "$(DATA_DIR)" && echo "Deleted. make run begins anew."
 
 # A worker for each core; tests/README.md says how they are kept apart.
 test: $(STAMP)

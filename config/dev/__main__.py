@@ -24,6 +24,8 @@ def main() -> None:
     except dev.StackError as exc:
         sys.exit(str(exc))
 
+    if sys.argv[1:2] == ["migrate"]:
+        os.environ["DATABASE_URL"] = os.environ["DATABASE_OWNER_URL"]
     manage.main()
 
 

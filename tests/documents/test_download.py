@@ -132,10 +132,10 @@ def test_download_entry_has_the_address_that_trusted_proxies_vouch_for(
 
 def test_download_entry_holds_any_user_agent(server: Server, acme: Tenant) -> None:
     document = factories.document(acme.workspace)
-    for agent in ("x" * 3000, "", acme.bearer, "\xe9\xff"):
+    for agent in ("agent " * 500, "", acme.bearer, "\xe9\xff"):
         assert server.get(path_of(document), acme.raw, user_agent=agent).status == 200
     agents = [entry.user_agent for entry in entries()]
-    assert agents[:3] == ["x" * 500, "", f"Bearer {acme.key.prefix}…"]
+    assert agents[:3] == [("agent " * 500)[:500], "", f"Bearer {acme.key.prefix}…"]
     assert len(agents) == 4  # what becomes of other bytes is the server's to say
 
 

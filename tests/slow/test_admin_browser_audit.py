@@ -109,7 +109,7 @@ def test_flood_is_one_line_that_opens(acme: Tenant, sam: Browser) -> None:
     refused(1, **of(acme.workspace, **key), status=429, more=11)
     refused(3, address="203.0.113.9", user_agent="curl/8")
     sam.open(reverse("admin:usage_refusedrequest_changelist"))
-    assert column(sam, "word") == ["404 3 × not found", "429 31 × over the limit"]
+    assert column(sam, "word") == ["404 3 × document not found", "429 31 × over the limit"]
     sam.check_layout("refused-requests")
     sam.find(".log li:last-child > details > summary").click()
     assert len(sam.driver.find_elements(By.CSS_SELECTOR, ".log details[open] code")) >= 20

@@ -320,7 +320,8 @@ def test_compose_file_has_variables_that_exist_and_the_owner_s_url_for_migration
             assert given <= set(env.VARIABLES), name
             required = {each.name for each in env.VARIABLES.values() if each.default is None}
             assert required <= given, name
-            assert ("DATABASE_OWNER_URL" in given) == (name == "migrate")
+            url = each["environment"]["DATABASE_URL"]
+            assert ("//documents_owner:" in url) == (name == "migrate")
 
 
 def test_list_of_packages_is_that_of_the_requirements() -> None:

@@ -168,7 +168,7 @@ def prepare(folder: Path) -> str:
     shutil.copytree(DEPLOY, folder / "deploy")
     shim = "#!/bin/sh\nprintf '%s\\n' AUDIT_SIGNING_KEY=signing-key AUDIT_PUBLIC_KEYS=public\n"
     (folder / "deploy/manage").write_text(shim)
-    (folder / "deploy/store").write_text("#!/bin/sh\necho works\n")
+    (folder / "deploy/store").write_text('#!/bin/sh\n[ "$1" != rcat ] || exec cat\necho works\n')
     for name in ("roles", "restart", "install"):
         (folder / "deploy" / name).write_text("#!/bin/sh\n")
     (folder / "etc").mkdir()

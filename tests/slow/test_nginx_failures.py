@@ -152,10 +152,10 @@ def max_conns(kind: str) -> int:
     return int(re.findall(r"max_conns=(\d+)", text)[0])
 
 
-def test_instances_have_two_threads_more_than_they_take_documents() -> None:
+def test_instances_have_two_threads_more_than_they_take_of_what_can_wait_alone() -> None:
     unit = (ROOT / "deploy" / "systemd" / "documents-api@.service").read_text()
     [threads] = re.findall(r"--blocking-threads (\d+)", unit)
-    assert max_conns("documents") == int(threads) - 2
+    assert sum(map(max_conns, ("documents", "downloads", "events"))) == int(threads) - 2
 
 
 def test_nginx_refuses_what_is_too_much_of_one_key_and_serves_the_others(

@@ -101,7 +101,7 @@ def test_restored_dump_runs_as_the_owner_with_its_privileges_and_counts_as_a_bac
     assert recorded.startswith("manage record_backup restored: that of 20")
 
 
-@pytest.mark.parametrize("script", ["backup", "install", "roles", "upgrade"])
+@pytest.mark.parametrize("script", ["backup", "install", "roles"])
 def test_program_of_the_user_postgres_starts_in_a_folder_that_it_may_enter(script: str) -> None:
     """Not in root's, where it prints that it could not change to it."""
     text = (ROOT / "deploy" / script).read_text().replace("\\\n", "")

@@ -107,6 +107,7 @@ class Command(ProgressCommand):
         """Runs the processes, the server first, until a signal, or until the server ends."""
         write_variables()
         running: dict[str, subprocess.Popen[bytes]] = {}
+        named: set[str] = set()
         with graceful_shutdown() as shutdown, (log or Path(os.devnull)).open("a") as output:
             try:
                 for command, own in processes:
@@ -120,7 +121,7 @@ class Command(ProgressCommand):
                 self.stdout.flush()
                 while server.poll() is None:
                     shutdown.wait(1)
-                    self.name_ended(running)
+                    self.name_ended(running, named)
             except Stopped as exc:
                 sys.exit(0 if exc.status == 128 + signal.SIGINT else exc.status)
             finally:
@@ -128,10 +129,10 @@ class Command(ProgressCommand):
                 stop(running.values())
         raise CommandError(f"The server has ended with status {server.returncode}; see {log}.")
 
-    def name_ended(self, running: "dict[str, subprocess.Popen[bytes]]") -> None:
-        for command, process in list(running.items()):
-            if process.poll() is not None:
-                del running[command]
+    def name_ended(self, running: "dict[str, subprocess.Popen[bytes]]", named: set[str]) -> None:
+        for command, process in running.items():
+            if process.poll() is not None and command not in named:
+                named.add(command)
                 self.stdout.write(
                     f"{command} ended with status {process.returncode}: it is missing until the "
                     "next start."
@@ -140,7 +141,8 @@ class Command(ProgressCommand):
 
 def start(command: str, own: dict[str, str], output: int | None) -> "subprocess.Popen[bytes]":
     """Starts a Python program; it ends with this process, however that ends."""
-    environ = {name: value for name, value in os.environ.items() if name not in SECRET}
+    hidden = env.VARIABLES if "receive.py" in command else SECRET  # it is the consumer's program
+    environ = {name: value for name, value in os.environ.items() if name not in hidden}
     return subprocess.Popen(  # noqa: S603 - our own command
         [sys.executable, *shlex.split(command)],
         cwd=settings.BASE_DIR,
