@@ -84,6 +84,7 @@ MALFORMED = {
     "storage": (request("/_storage/a/b"), 404),
     "transfer coding": (request("/api/v1/me", "Transfer-Encoding: x"), 501),
     "chunk": (request("/api/v1/me", "Transfer-Encoding: chunked") + b"no size\r\n", 400),
+    "no URL": (request("/api/v1/documents?status=<x>"), 400),
     "no request": (b"\x16\x03\x01nonsense\r\n\r\n", 400),
     "version": (b"GET /api/v1/me HTTP/9.9\r\n\r\n", 505),
 }
