@@ -252,11 +252,11 @@ class Unavailable(ApiError):
 
 
 class Busy(Unavailable):
-    """The key, or the client's address, has too many requests under way; `Retry-After` says how many
-    seconds to wait.
+    """The key, or the client's address, has too many requests under way; `Retry-After` says how
+    many seconds to wait.
 
-    Only nginx sends this and `TooManyDownloads` (`limit_conn` in deploy/nginx.conf). The classes are
-    for the OpenAPI document and the tests.
+    Only nginx sends this and `TooManyDownloads` (`limit_conn` in deploy/nginx.conf); the tests
+    compare its responses with these classes.
     """
 
     code = "busy"
