@@ -86,6 +86,7 @@ INSTALLED_APPS = [
     "django.contrib.messages",
     "config.apps.StaticFilesConfig",
 ]
+# config/api_settings.py takes those up to CommonMiddleware.
 MIDDLEWARE = [
     "config.runtime.middleware.RequestIdMiddleware",
     "apikeys.usage.middleware.count_usage",

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-# Seconds, as in deploy/downloads.conf. A request to an unresponsive server fails within five.
+# Seconds, as in deploy/downloads.conf. A request to an unresponsive server fails within six.
 CONNECT_TIMEOUT = 2
 READ_TIMEOUT = 4  # without a byte
 AT_ONCE = 1  # a request that fails sooner is sent again: its kept connection may have died
@@ -279,8 +279,8 @@ def probe() -> None:
     Raises:
         StorageError: one of these does not work.
     """
-    content = b"written by manage.py doctor"
-    key = save(BytesIO(content), f"doctor/{uuid4().hex}")
+    content = b"written by manage.py check"
+    key = save(BytesIO(content), f"check/{uuid4().hex}")
     try:
         for byte_range, expected in ((None, content), ("bytes=3-9", content[3:10])):
             with contextlib.closing(open_object(key, len(expected), byte_range)) as body:

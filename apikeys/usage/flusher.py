@@ -126,4 +126,5 @@ def _run() -> None:
 def start() -> None:
     """Starts the thread; a process that serves calls this once."""
     threading.Thread(target=_run, name="usage", daemon=True).start()
-    Finalize(None, flush, exitpriority=1)  # at the end of a worker
+    # At the end of a worker: a child of multiprocessing ends with `os._exit`, which skips atexit.
+    Finalize(None, flush, exitpriority=1)

@@ -123,8 +123,10 @@ PreconditionFailed = kind("precondition_failed", "412: a condition of the reques
 RangeNotSatisfiable = kind("range_not_satisfiable", "416: the file is shorter than the range.")
 TooManyRequests = kind("too_many_requests", "429: the key has made too many, until the time limit.")
 ServerError = kind("server_error", "500: something went wrong in the service.")
-Unavailable = kind("unavailable", "503: a part of the service is out of reach.")
-Busy = kind("busy", "503: the service has too many requests.")
-TooManyDownloads = kind("too_many_downloads", "503: too many downloads are in progress.")
+Unavailable = kind("unavailable", "503: a part of the service is out of reach, or overloaded.")
+Busy = kind("busy", "503: the key or the address has too many requests under way.")
+TooManyDownloads = kind(
+    "too_many_downloads", "503: the key or the address has too many downloads in progress."
+)
 
 MISSING = (DocumentNotFound, DocumentNotComplete)  # for example, deleted since it was listed

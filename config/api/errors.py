@@ -237,7 +237,7 @@ class Unavailable(ApiError):
     """The service is temporarily unavailable; `Retry-After` says how many seconds to wait.
 
     Args:
-        cause: the part that fails, in one word, for the log and the metrics.
+        cause: the part that fails, in one word, for the log.
         reason: what happened, for the log.
     """
 
@@ -252,19 +252,23 @@ class Unavailable(ApiError):
 
 
 class Busy(Unavailable):
-    """The service has more requests than it can answer in time; `Retry-After` says how many
-    seconds to wait."""
+    """The key, or the client's address, has too many requests under way; `Retry-After` says how
+    many seconds to wait.
+
+    Only nginx sends this and `TooManyDownloads` (`limit_conn` in deploy/nginx.conf); the tests
+    compare its responses with these classes.
+    """
 
     code = "busy"
     text = f"The service is busy right now. Try again in {RETRY_SECONDS} seconds."
 
     def __init__(self) -> None:
-        super().__init__("slots", "no free slot")
+        super().__init__("too much at once")
 
 
 class TooManyDownloads(Busy):
-    """The service or the key has as many downloads in progress as it may have; `Retry-After` says
-    how many seconds to wait."""
+    """The key, or the client's address, has too many downloads in progress; `Retry-After` says how
+    many seconds to wait."""
 
     code = "too_many_downloads"
     text = f"Too many downloads are in progress. Try again in {RETRY_SECONDS} seconds."

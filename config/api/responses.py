@@ -10,11 +10,13 @@ import msgspec
 from django.core.exceptions import SuspiciousOperation
 from django.http import Http404, HttpResponse
 from django.utils.http import parse_etags, parse_http_date_safe
+from rest_framework.exceptions import AuthenticationFailed, NotAuthenticated, NotFound
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from config.api.errors import (
     ApiError,
+    InvalidKey,
     InvalidRequest,
     PathNotFound,
     PreconditionFailed,
@@ -139,8 +141,10 @@ def as_api_error(exc: BaseException) -> ApiError:
         return Unavailable("database", str(exc))
     if isinstance(exc, SuspiciousOperation):  # such as more parameters than Django accepts
         return InvalidRequest()
-    if isinstance(exc, Http404):
+    if isinstance(exc, Http404 | NotFound):
         return PathNotFound()
+    if isinstance(exc, NotAuthenticated | AuthenticationFailed):
+        return InvalidKey()
     return ServerError()
 
 

@@ -49,7 +49,7 @@ def note(**facts: str | None) -> None:
 
     Args:
         facts: `key_prefix`, `workspace_id`; of a refused request its `reason`, and of a 503 the
-            `cause`, which is one of few words, for metrics.
+            `cause`, in few words.
     """
     current_notes().update(facts)
 

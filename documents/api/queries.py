@@ -33,6 +33,7 @@ def columns(table: str, names: Iterable[str]) -> str:
 
 
 DOCUMENT_COLUMNS_SQL = columns("document", DOCUMENT_COLUMNS)
+# The rule is also in documents/download/files.py, with Django's queries.
 _VISIBLE = "document.workspace_id = {} AND document.deleted_at IS NULL"
 VISIBLE = _VISIBLE.format("%s")
 # With a workspace that the planner does not know: for one that has most documents of all, it would

@@ -31,6 +31,7 @@ class Download:
             DocumentNotFound: the id is unknown, malformed, deleted, or another workspace's.
             DocumentNotComplete: `signed` or `certificate` before everyone has finished.
         """
+        # As `VISIBLE` in documents/api/queries.py.
         documents = Document.objects.filter(workspace=key.workspace_id, deleted_at=None)
         uuid = parsed(id)
         document = uuid and documents.select_related(*FILE_TYPES).filter(id=uuid).first()

@@ -13,7 +13,7 @@ from rest_framework.request import Request
 
 from audit.models import Action
 from audit.record import record
-from audit.snapshots import DocumentSnapshot, FileSnapshot, KeySnapshot
+from audit.snapshots import FileSnapshot, KeySnapshot
 from config.api.errors import Unavailable
 from config.api.parameters import one_of
 from config.api.responses import tag_of_copy
@@ -27,7 +27,7 @@ from documents.storage import StorageError
 
 # nginx copies these headers from the redirect, so that a 503 of object storage would have them too.
 # They get other names, which deploy/downloads.conf changes back for the file only.
-RENAMED = ("Accept-Ranges", "Cache-Control", "Content-Disposition", "Content-Type")
+RENAMED = ("Accept-Ranges", "Cache-Control", "Content-Disposition")
 PREFIX = "/_storage/"  # nginx's internal location
 URL_SECONDS = 30  # how long the signed URL can be used to start a transfer
 
@@ -56,9 +56,11 @@ def download_response(request: Request, download: Download) -> HttpResponseBase:
             response = send(request, download, requested_part(request, download))
         except StorageError as exc:
             raise Unavailable("object_storage", str(exc)) from exc
+    from_nginx = "X-Accel-Redirect" in response
     for name, value in download.headers.items():
-        renamed = name in RENAMED and "X-Accel-Redirect" in response
-        response[f"X-File-{name}" if renamed else name] = value
+        response[f"X-File-{name}" if from_nginx and name in RENAMED else name] = value
+    if from_nginx:
+        del response["Content-Type"]  # nginx would copy it too; object storage has the file's
     return response
 
 
@@ -123,7 +125,6 @@ def accel_response(key: str, part: ByteRange | None) -> HttpResponse:
     """A response without a body; nginx sends the object or a part of it instead."""
     url = urlsplit(storage.signed_url(key, URL_SECONDS))
     response = HttpResponse()
-    del response["Content-Type"]  # nginx would copy it too
     response["X-Accel-Redirect"] = f"{PREFIX}{url.netloc}{url.path}?{url.query}"
     if part:
         response["X-Storage-Range"] = part.request
@@ -135,9 +136,7 @@ def record_download(download: Download, part: ByteRange | None) -> None:
     record(
         Action.DOCUMENT_DOWNLOADED,
         key=KeySnapshot.of(download.key),
-        document=DocumentSnapshot(
-            document_id=download.document.id, document_title=download.document.title
-        ),
+        document=download.document.snapshot(),
         file=FileSnapshot(
             file_type=download.file_type,
             file_sha256=download.file.sha256,
