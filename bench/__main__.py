@@ -8,7 +8,7 @@ from pathlib import Path
 from bench import report
 from bench.loading import FULL, SMALL
 from bench.rounds import CONNECTIONS, measure_all
-from bench.servers import FORMER, THREADS, VARIANTS, WORKERS, former
+from bench.servers import AT_ONCE, FORMER, VARIANTS, WORKERS, former
 from bench.stack import Stack
 from bench.traffic import USES
 
@@ -33,7 +33,7 @@ def main() -> None:
     costs = measure_all(stack, scale, variants)
     targets, failed = report.judged(report.targets(costs), scale.slack)
     smoke = "A smoke test: its numbers mean nothing." if scale.name == "small" else ""
-    numbers = {"uses": USES, "connections": CONNECTIONS, "workers": WORKERS, "threads": THREADS}
+    numbers = {"uses": USES, "connections": CONNECTIONS, "workers": WORKERS, "threads": AT_ONCE}
     tables = {"beside": beside, "targets": targets, "measured": report.measured(costs)}
     text = report.write(stack, "performance.md", smoke=smoke, scale=scale, **tables, **numbers)
     sys.stdout.write(text)

@@ -33,6 +33,7 @@ def of_the_unit(pattern: str, otherwise: int) -> int:
 
 
 THREADS = of_the_unit(r"--blocking-threads[ =](\d+)", 4)
+AT_ONCE = 6  # of a kind that nginx passes on to an instance: max_conns in deploy/upstreams.conf
 GRANIAN = f"granian --log-level warning --host {HOST} --port {{port}}"
 WSGI = "--interface wsgi --http 1 --no-ws --respawn-failed-workers --workers-kill-timeout 30 \
 config.wsgi:application --blocking-threads"
@@ -51,7 +52,7 @@ class Variant(NamedTuple):
 
 # Each as its own community would run it; only this service writes a log line for each request.
 VARIANTS = {
-    OURS: Variant(f"{GRANIAN} --workers {WORKERS} {WSGI} {THREADS}", {**AS_INSTALLED, **API}),
+    OURS: Variant(f"{GRANIAN} --workers {WORKERS} {WSGI} {AT_ONCE}", {**AS_INSTALLED, **API}),
     DRF: Variant(
         f"gunicorn --workers {WORKERS} --worker-class gthread --threads 4 --keep-alive 75"
         f" --log-level error --bind {HOST}:{{port}} django.core.wsgi:get_wsgi_application()",
@@ -69,7 +70,7 @@ def former(folder: Path, command: str) -> Variant:
     A release that had a server of its own, with one worker for each port, is started by granian
     with its number of threads instead: that server costs nothing a request.
     """
-    environment, threads = {**AS_INSTALLED, **API}, THREADS
+    environment, threads = {**AS_INSTALLED, **API}, AT_ONCE
     if (folder / "config" / "server").is_dir():
         environment["DJANGO_SETTINGS_MODULE"], threads = "config.settings", 384
     environment["STATIC_ROOT"] = str(folder / "var" / "static")

@@ -105,11 +105,12 @@ def test_fifty_entries_are_less_than_two_screens_high(acme: Tenant, sam: Browser
 
 def test_flood_is_one_line_that_opens(acme: Tenant, sam: Browser) -> None:
     key = {"key_id": acme.key.pk, "key_name": acme.key.name, "key_prefix": acme.key.prefix}
+    key["cause"] = "too_many_requests"
     refused(19, **of(acme.workspace, **key), status=429)
     refused(1, **of(acme.workspace, **key), status=429, more=11)
     refused(3, address="203.0.113.9", user_agent="curl/8")
     sam.open(reverse("admin:usage_refusedrequest_changelist"))
-    assert column(sam, "word") == ["404 3 × document not found", "429 31 × over the limit"]
+    assert column(sam, "word") == ["404 3 × document not found", "429 31 × too many requests"]
     sam.check_layout("refused-requests")
     sam.find(".log li:last-child > details > summary").click()
     assert len(sam.driver.find_elements(By.CSS_SELECTOR, ".log details[open] code")) >= 20

@@ -356,10 +356,6 @@ def interrupt(run: Run) -> None:
         child.send_signal(signal.SIGINT)
 
 
-def interrupt_make(run: Run) -> None:
-    run.process.send_signal(signal.SIGINT)
-
-
 def kill_make(run: Run) -> None:
     run.process.kill()
 
@@ -379,9 +375,7 @@ def kill_granian(run: Run) -> None:
     run.companion("-m granian").kill()
 
 
-@pytest.mark.parametrize(
-    "end", [interrupt, interrupt_make, kill_make, kill_server, kill_granian, kill_all]
-)
+@pytest.mark.parametrize("end", [interrupt, kill_make, kill_server, kill_granian, kill_all])
 def test_run_leaves_no_process_and_intact_data_however_it_ends(
     run: Run, folder: Path, end: Callable[[Run], None]
 ) -> None:
