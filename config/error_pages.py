@@ -13,7 +13,7 @@ from django.views import defaults
 from django.views.decorators.cache import never_cache
 
 from config.api.errors import ApiError, InvalidRequest, PathNotFound, ServerError
-from config.api.responses import as_api_error, error_response, note_error
+from config.api.exceptions import as_api_error, error_response, note_error
 from config.console.site import with_csp
 
 HOST_LENGTH = 100  # characters of a foreign host's name that an error quotes

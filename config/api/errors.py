@@ -1,4 +1,4 @@
-"""The specification's errors table, one class per row; `config.api.responses` renders them.
+"""The specification's errors table, one class per row; `config.api.exceptions` renders them.
 
 Every body is `{"error": "<plain sentence>"}`; only a 402 adds `details`. The header `Error-Code`
 has a word for each class.

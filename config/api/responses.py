@@ -1,32 +1,17 @@
-"""JSON responses, conditional requests, and the handler that turns an exception into a response."""
+"""JSON responses and conditional requests."""
 
 import hashlib
-import logging
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlencode
 
 import msgspec
-from django.core.exceptions import SuspiciousOperation
-from django.http import Http404, HttpResponse
+from django.http import HttpResponse
 from django.utils.http import parse_etags, parse_http_date_safe
-from rest_framework.exceptions import AuthenticationFailed, NotAuthenticated, NotFound
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from config.api.errors import (
-    ApiError,
-    InvalidKey,
-    InvalidRequest,
-    PathNotFound,
-    PreconditionFailed,
-    ServerError,
-    Unavailable,
-)
-from config.runtime.database import UNAVAILABLE
-from config.runtime.request_context import current_notes, note
-
-logger = logging.getLogger(__name__)
+from config.api.errors import PreconditionFailed
 
 _encoder = msgspec.json.Encoder()
 
@@ -131,48 +116,3 @@ def link_to_next(path: str, **query: object) -> dict[str, str]:
     """
     given = {name: value for name, value in query.items() if value is not None}
     return {"Link": f'<{path}?{urlencode(given, doseq=True)}>; rel="next"'}
-
-
-def as_api_error(exc: BaseException) -> ApiError:
-    """The API error for an exception; a `ServerError` for an unexpected one."""
-    if isinstance(exc, ApiError):
-        return exc
-    if isinstance(exc, UNAVAILABLE):
-        return Unavailable("database", str(exc))
-    if isinstance(exc, SuspiciousOperation):  # such as more parameters than Django accepts
-        return InvalidRequest()
-    if isinstance(exc, Http404 | NotFound):
-        return PathNotFound()
-    if isinstance(exc, NotAuthenticated | AuthenticationFailed):
-        return InvalidKey()
-    return ServerError()
-
-
-def exception_handler(exc: Exception, context: dict[str, Any]) -> Response:
-    """DRF's handler: the response to any exception of an API view."""
-    error = as_api_error(exc)
-    if isinstance(error, Unavailable):
-        logger.error("Responded 503: %s", error.reason)
-    elif isinstance(error, ServerError):
-        logger.error("Responded 500", exc_info=exc)
-    note_error(error)
-    return Response(error.body, error.status_code, headers=headers_of(error))
-
-
-def error_response(error: ApiError) -> HttpResponse:
-    """The response to an API error outside of an API view."""
-    note_error(error)
-    return json_response(error.body, error.status_code, headers_of(error))
-
-
-def headers_of(error: ApiError) -> dict[str, str]:
-    """The headers of an error's response; no cache stores it."""
-    return {**NOT_STORED, "Error-Code": error.code, **error.headers}
-
-
-def note_error(error: ApiError) -> None:
-    """Adds the reason of an error to the access log's line, and remembers the error."""
-    current_notes().error = error
-    note(reason=(error.reason or error.text).partition("\n")[0])  # PostgreSQL's have several lines
-    if isinstance(error, Unavailable):
-        note(cause=error.cause)

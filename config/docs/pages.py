@@ -8,9 +8,9 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 
 from config.api.errors import MethodNotAllowed
+from config.api.exceptions import error_response
 from config.api.openapi import DOCUMENT
 from config.api.parameters import LIMIT_MAX, REQUESTS_PER_MINUTE
-from config.api.responses import error_response
 from config.docs.reference import fields, operations
 
 # Scripts and styles are this server's own, and requests go to this server only: a key that is

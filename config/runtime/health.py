@@ -19,7 +19,8 @@ from django.utils.module_loading import import_string
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
 from config.api.errors import MethodNotAllowed
-from config.api.responses import error_response, json_response
+from config.api.exceptions import error_response
+from config.api.responses import json_response
 
 logger = logging.getLogger(__name__)
 

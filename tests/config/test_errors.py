@@ -16,7 +16,7 @@ from rest_framework.exceptions import (
 )
 
 from config.api.errors import ApiError, InvalidKey, PathNotFound, ServerError
-from config.api.responses import as_api_error
+from config.api.exceptions import as_api_error
 from tests.support import factories
 from tests.support.client import get, golden
 from tests.support.database import execute
