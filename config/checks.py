@@ -158,7 +158,7 @@ def housekeeping() -> Found:
     sessions = import_module(settings.SESSION_ENGINE).SessionStore.get_model_class().objects
     oldest = sessions.order_by("expire_date").values_list("expire_date", flat=True).first()
     late = time.time() - oldest.timestamp() if oldest else 0.0
-    text = f"Housekeeping has left a session that ended {max(late, 0) / 60:,.0f} minutes ago."
+    text = f"Housekeeping is {max(late, 0) / 60:,.0f} minutes behind with sessions that have ended."
     yield Warning if late > 3600 else Info, text, "Look at: journalctl -u 'documents-api-*'"
 
 

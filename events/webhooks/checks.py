@@ -13,7 +13,7 @@ def webhooks() -> Found:
     processes, endpoints = status["webhooks_processes"], status["webhooks_endpoints"]
     late, held = status["webhooks_overdue_seconds"], status["events_held_seconds"]
     hint = "Look at: systemctl status 'documents-api-*'"
-    text = f"{processes:.0f} processes deliver to {endpoints:.0f} webhooks."
+    text = f"Processes that deliver: {processes:.0f}. Webhooks: {endpoints:.0f}."
     yield Error if endpoints and not processes else Info, text, hint
     text = f"The oldest delivery has been due for {late:,.0f} s."
     yield Error if late > monitoring.LATE_SECONDS else Info, text, hint

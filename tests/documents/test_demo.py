@@ -8,12 +8,17 @@ from uuid import UUID
 
 import pytest
 from django.contrib.auth.models import User
+from django.db.models import F, Sum
 from pytest_django.plugin import DjangoDbBlocker
 
 from apikeys.models import ApiKey
+from apikeys.usage.models import KeyUsage, RefusedRequest
 from audit.models import AuditEntry
+from config.dev import past
+from config.management.commands.demo import KEY, key_of
 from documents import demo
 from documents.models import Document, Recipient, StoredFile
+from events.webhooks import demo as webhooks
 from tests.support import factories
 from tests.support.client import get
 from tests.support.database import empty_tables
@@ -141,3 +146,15 @@ def test_demo_records_its_workspaces_accounts_and_members() -> None:
         "document.imported": len(everything()),
         "document.file_imported": StoredFile.objects.count(),
     }
+
+
+def test_demo_s_past_has_the_refused_requests_that_its_usage_counts() -> None:
+    admin = Membership.objects.admins().get(workspace=demo.ACME.id)
+    webhooks.receiver(admin.workspace, admin.user)
+    key_of(admin, KEY)
+    past.invent(ApiKey.objects.get(workspace=admin.workspace, name=KEY))
+    usage = KeyUsage.objects.aggregate(errors=Sum("errors"), limited=Sum("limited"))
+    refused = RefusedRequest.objects.values_list("status").annotate(count=Sum(F("more") + 1))
+    assert dict(refused) == {404: usage["errors"], 429: usage["limited"]}
+    oldest = RefusedRequest.objects.order_by("created_at")[0]
+    assert oldest.created_at > NOW - timedelta(days=30)  # housekeeping deletes older ones
