@@ -11,9 +11,9 @@ def test_readme_has_the_ratios_of_the_page_on_performance() -> None:
     page = (ROOT / "docs/performance.md").read_text()
     for other, words in (
         ("stock DRF", "times the requests a second of a stock Django REST framework"),
-        ("Starlette, raw", "times those of raw Starlette"),
+        ("raw Starlette", "times those of raw Starlette"),
     ):
-        row = rf"^\| list, limit 25 \| {other} \| ≥ [\d.]+ \| ([\d.]+) "
+        row = rf"^\| list, limit 25 \| requests/s of {other} \| ≥ [\d.]+ \| ([\d.]+) "
         [ratio] = re.findall(row, page, re.MULTILINE)
         assert re.findall(rf"([\d.]+) {words}", README) == [ratio]
 
@@ -22,8 +22,6 @@ def test_readme_has_the_promises_of_the_page_on_reliability() -> None:
     page = (ROOT / "docs/reliability.md").read_text()
     [held] = re.findall(r"^\*\*(\d+ of \d+) promises hold\.\*\*$", page, re.MULTILINE)
     assert re.findall(r"(\d+ of \d+) promises held", README) == [held]
-    rows = [line.split(" | ") for line in page.splitlines()]
-    column = next(row.index("lost") for row in rows if "lost" in row)
-    cells = {re.sub(r"\d+", "N", row[column]) for row in rows if len(row) > column}
-    lost = cells - {"lost", "–", "nothing of N downloads"}
+    assert " downloads recorded" in page
+    lost = "not in the audit log" in page
     assert ("no download was lost from the audit log" in README) == (not lost)
