@@ -1,6 +1,5 @@
 """The command dtd: what it prints, where its key comes from, and its exit status."""
 
-import contextlib
 import csv
 import json
 import os
@@ -28,6 +27,7 @@ from tests.support import factories
 from tests.support.examples import Examples, Requests
 from tests.support.factories import Tenant, at
 from tests.support.nginx import make_certificate
+from tests.support.processes import read_terminal
 from tests.support.proxy import HOST
 from tests.support.server import ROOT, eventually
 
@@ -203,12 +203,7 @@ def test_dtd_prints_no_control_characters_to_a_terminal(examples: Examples, acme
         env = examples.environment | {"PYTHONIOENCODING": "utf-8"}
         subprocess.run(command, cwd=examples.folder, env=env, stdout=theirs, check=True)
         os.close(theirs)
-        shown = b""
-        with contextlib.suppress(OSError):  # EIO: the other side is closed
-            while block := os.read(ours, 65536):
-                shown += block
-        os.close(ours)
-        text = re.sub("[\r\n]", "", shown.decode())
+        text = re.sub("[\r\n]", "", read_terminal(ours).decode())
         assert "Lease" in text
         assert text.isprintable(), words
 

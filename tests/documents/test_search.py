@@ -323,7 +323,7 @@ FOUND = {
     "שָׁלוֹם عَقْد 계약서": ["שלום", "عقد", "계약"],
     "ﬁle №12_b": ["file", "no12", "b"],
 }
-# What stands in it, but not so.
+# Titles, and searches that do not find them: the text stands inside a word, or in pieces.
 MISSED = {
     "プロジェクト契約書2026": ["約契", "契書", "プロ契約", "約書契約"],
     "Mietvertrag": ["vertrag"],

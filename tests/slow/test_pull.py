@@ -1,6 +1,5 @@
 """dtd pull: copies every completed agreement once, whatever happens."""
 
-import contextlib
 import errno
 import fcntl
 import hashlib
@@ -34,6 +33,7 @@ from tests.support.client import forget_requests
 from tests.support.examples import Examples, Requests
 from tests.support.factories import Tenant, at
 from tests.support.nginx import make_certificate
+from tests.support.processes import read_terminal
 from tests.support.proxy import HOST, Proxy
 from tests.support.server import eventually
 
@@ -252,11 +252,7 @@ def test_pull_shows_a_terminal_a_progress_bar_and_clears_it_at_the_end(
     ours, theirs = pty.openpty()
     process = examples.start("dtd", "pull", "here", stderr=theirs)
     os.close(theirs)
-    written = b""
-    with contextlib.suppress(OSError):  # Linux: the other end is closed
-        while block := os.read(ours, 65536):
-            written += block
-    os.close(ours)
+    written = read_terminal(ours)
     process.communicate()
     lines = written.decode().split("\r\x1b[K")
     half, whole = f"[{'#' * 15}{' ' * 15}] 5 of 10", f"[{'#' * 30}] 10 of 10"

@@ -222,10 +222,10 @@ def test_variables_of_the_user_s_own_seals_win(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def make_run(folder: Path, port: int | str) -> subprocess.CompletedProcess[str]:
+def make_run(folder: Path, *variables: str) -> subprocess.CompletedProcess[str]:
     """A run that is refused."""
     return subprocess.run(
-        ["make", "--silent", "run", f"PORT={port}"],
+        ["make", "--silent", "run", *variables],
         cwd=ROOT,
         env=bare_environment(folder),
         capture_output=True,
@@ -235,7 +235,7 @@ def make_run(folder: Path, port: int | str) -> subprocess.CompletedProcess[str]:
 
 
 def test_run_on_a_port_that_is_taken_is_one_clear_line(run: Run, other_folder: Path) -> None:
-    done = make_run(other_folder, run.port)
+    done = make_run(other_folder, f"PORT={run.port}")
     assert done.returncode != 0
     assert done.stdout == ""
     lines = [line for line in done.stderr.splitlines() if not line.startswith("make")]
@@ -251,7 +251,7 @@ def test_second_run_on_a_data_folder_is_one_clear_line_and_the_first_one_s_key_w
     run: Run, folder: Path
 ) -> None:
     for port in (free_port(), run.port):
-        done = make_run(folder, port)
+        done = make_run(folder, f"PORT={port}")
         assert done.returncode != 0
         assert done.stderr.startswith(
             f"Another process uses the data folder {folder}, perhaps make"
@@ -263,7 +263,7 @@ def test_run_on_a_port_that_is_none_is_one_clear_line(other_folder: Path) -> Non
     for port in ("0", "65536", "http", "٨٠٠٠"):
         with pytest.raises(ValueError, match="must be a number from 1 to 65535"):
             usable_port(HOST, port)
-    done = make_run(other_folder, port)
+    done = make_run(other_folder, f"PORT={port}")
     assert done.returncode != 0
     said = "CommandError: The port must be a number from 1 to 65535. Choose another: make run PORT="
     assert done.stderr.startswith(said)
@@ -273,13 +273,7 @@ def test_run_with_a_python_that_is_too_old_is_one_clear_line(tmp_path: Path) -> 
     old = tmp_path / "python3.9"
     old.write_text('#!/bin/sh\n[ "$1" = --version ] && echo Python 3.9.2 && exit 0\nexit 1\n')
     old.chmod(0o755)
-    done = subprocess.run(
-        ["make", "--silent", "run", f"PYTHON={old}", f"VENV={tmp_path / 'venv'}"],
-        cwd=ROOT,
-        env=bare_environment(tmp_path / "data"),
-        capture_output=True,
-        text=True,
-    )
+    done = make_run(tmp_path / "data", f"PYTHON={old}", f"VENV={tmp_path / 'venv'}")
     assert done.returncode != 0
     assert done.stderr.splitlines()[0] == (
         f"Python 3.11 or newer is needed; {old} is Python 3.9.2. "
@@ -292,12 +286,7 @@ def test_run_shows_that_it_goes_on_while_it_creates_the_virtual_environment(tmp_
     slow = tmp_path / "python3"
     slow.write_text('#!/bin/sh\n[ "$1" = -c ] && exit 0\nsleep 3.5; exit 1\n')
     slow.chmod(0o755)
-    done = subprocess.run(
-        ["make", "--silent", "run", f"PYTHON={slow}", f"VENV={tmp_path / 'venv'}"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-    )
+    done = make_run(tmp_path / "data", f"PYTHON={slow}", f"VENV={tmp_path / 'venv'}")
     assert done.stdout.endswith("takes a minute or two ...\n")
     assert done.stderr.startswith(f"{slow} cannot create virtual environments")
 

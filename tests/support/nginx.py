@@ -62,7 +62,7 @@ def exchange(connection: socket.socket, request: bytes) -> Response:
 
 
 def make_certificate(folder: Path) -> None:
-    """Writes a certificate for localhost and its key of it, as deploy/nginx.conf names them."""
+    """Writes a certificate for localhost and its key, as deploy/nginx.conf names them."""
     openssl = program("openssl", "openssl")
     folder.mkdir()
     words = (

@@ -55,6 +55,16 @@ def start(*command: str | Path, folder: Path, **options: str) -> "subprocess.Pop
     )
 
 
+def read_terminal(terminal: int) -> bytes:
+    """All that programs write to a pseudo-terminal until the last one has closed it."""
+    written = b""
+    with contextlib.suppress(OSError):  # Linux: the other end is closed
+        while block := os.read(terminal, 65536):
+            written += block
+    os.close(terminal)
+    return written
+
+
 def manage(
     *words: str | Path, folder: Path, program: tuple[str, ...] = ("manage.py",)
 ) -> "subprocess.CompletedProcess[str]":
