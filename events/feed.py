@@ -3,16 +3,14 @@
 Cursors are opaque and signed, and refused once events may be missing.
 """
 
-import base64
 import struct
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import NamedTuple
 from uuid import UUID
 
-from django.core.signing import BadSignature, Signer
-
-from config.api.errors import CursorExpired, InvalidParameter
+from config.api.cursors import from_microseconds, sign, to_microseconds, unsign
+from config.api.errors import CursorExpired
 from config.runtime.database import fetch
 from events.models import KEEP_DAYS
 from events.serializers import DocumentEvent, event
@@ -23,7 +21,6 @@ LEAST = timedelta(days=1)  # for which a cursor works that a response has just r
 EXPECTED = f"the nextCursor of an earlier response, or '{NOW}'"
 
 _RECENT = timedelta(days=1)  # a younger cursor is returned again while nothing is new
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _PACKED = struct.Struct(">qqqI")
 
 # Only events of transactions before the oldest one that still runs: a later page could not show
@@ -160,9 +157,9 @@ def _following(
 
 def encode(position: Position, workspace_id: UUID) -> str:
     """The cursor of the events that follow a position."""
-    microseconds = (position.time - _EPOCH) // timedelta(microseconds=1)
-    packed = _PACKED.pack(position.transaction, position.id, microseconds, position.generation)
-    return _signer(workspace_id).sign(base64.urlsafe_b64encode(packed).decode())
+    time = to_microseconds(position.time)
+    packed = _PACKED.pack(position.transaction, position.id, time, position.generation)
+    return sign(packed, _purpose(workspace_id))
 
 
 def decode(cursor: str, workspace_id: UUID) -> Position:
@@ -171,13 +168,9 @@ def decode(cursor: str, workspace_id: UUID) -> Position:
     Raises:
         InvalidParameter: it was changed, or belongs to another workspace.
     """
-    try:
-        value = _signer(workspace_id).unsign(cursor)
-    except BadSignature:
-        raise InvalidParameter("after", EXPECTED) from None
-    transaction, id, microseconds, generation = _PACKED.unpack(base64.urlsafe_b64decode(value))
-    time = _EPOCH + timedelta(microseconds=microseconds)
-    return Position(transaction, id, time, generation)
+    packed = unsign(cursor, _purpose(workspace_id), "after", EXPECTED)
+    transaction, id, microseconds, generation = _PACKED.unpack(packed)
+    return Position(transaction, id, from_microseconds(microseconds), generation)
 
 
 def _time_of(last: datetime, now: datetime) -> datetime:
@@ -201,5 +194,5 @@ def _check(after: Position, end: Position) -> None:
         raise CursorExpired
 
 
-def _signer(workspace_id: UUID) -> Signer:
-    return Signer(salt=f"events.cursor:{workspace_id}", sep=".")
+def _purpose(workspace_id: UUID) -> str:
+    return f"events.cursor:{workspace_id}"

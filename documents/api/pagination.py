@@ -6,32 +6,27 @@ start exactly once, unless it is deleted, or no longer has the status of the fil
 page is requested.
 """
 
-import base64
 import struct
-from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from django.core.signing import BadSignature, Signer
 from rest_framework.pagination import BasePagination
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from config.api.errors import InvalidParameter
+from config.api.cursors import from_microseconds, sign, to_microseconds, unsign
 from config.api.parameters import limit, one_of, single
 from config.api.responses import cacheable_response, link_to_next
 from documents.api.parameters import CURSOR_EXPECTED, STATUS_FILTER
 from documents.api.queries import Position, WorkspaceDocuments
 from documents.api.serializers import DocumentPage, WorkspaceDocument
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _POSITION = struct.Struct(">q16s")  # microseconds since the epoch, and the id
 
 
-def _signer(workspace_id: UUID, filter: str | None) -> Signer:
-    """Signs the cursors of one workspace and one filter."""
-    return Signer(salt=f"documents.cursor:{workspace_id}:{filter or ''}", sep=".")
+def _purpose(workspace_id: UUID, filter: str | None) -> str:
+    return f"documents.cursor:{workspace_id}:{filter or ''}"
 
 
 def encode_cursor(position: Position, workspace_id: UUID, filter: str | None) -> str:
@@ -40,9 +35,8 @@ def encode_cursor(position: Position, workspace_id: UUID, filter: str | None) ->
     Args:
         filter: a status, or all parameters of a search, as text.
     """
-    microseconds = (position.time - _EPOCH) // timedelta(microseconds=1)
-    packed = _POSITION.pack(microseconds, position.id.bytes)
-    return _signer(workspace_id, filter).sign(base64.urlsafe_b64encode(packed).decode())
+    packed = _POSITION.pack(to_microseconds(position.time), position.id.bytes)
+    return sign(packed, _purpose(workspace_id, filter))
 
 
 def decode_cursor(
@@ -53,12 +47,9 @@ def decode_cursor(
     Raises:
         InvalidParameter: it was changed, or belongs to another workspace or filter.
     """
-    try:
-        value = _signer(workspace_id, filter).unsign(cursor)
-    except BadSignature:
-        raise InvalidParameter("cursor", expected) from None
-    microseconds, id_bytes = _POSITION.unpack(base64.urlsafe_b64decode(value))
-    return Position(_EPOCH + timedelta(microseconds=microseconds), UUID(bytes=id_bytes))
+    packed = unsign(cursor, _purpose(workspace_id, filter), "cursor", expected)
+    microseconds, id_bytes = _POSITION.unpack(packed)
+    return Position(from_microseconds(microseconds), UUID(bytes=id_bytes))
 
 
 class KeysetPagination(BasePagination):
