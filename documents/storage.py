@@ -158,14 +158,23 @@ def open_object(
     return response["Body"]
 
 
+def size_of(key: str) -> int:
+    """The bytes of an object; -1 if object storage does not say it.
+
+    Raises:
+        Missing: there is no such object.
+        StorageError: object storage is out of reach, or refuses.
+    """
+    return request(key, functools.partial(_store.size, key))
+
+
 def check(key: str, size: int) -> None:
     """Returns if the object exists and has this size in bytes: objects never change.
 
     Raises:
         StorageError: it does not, or object storage is out of reach.
     """
-    found = request(key, functools.partial(_store.size, key))
-    if found != size:
+    if (found := size_of(key)) != size:
         raise StorageError(f"object {key}: {found} bytes instead of {size}")
 
 

@@ -39,18 +39,10 @@ def fetch(sql: str, parameters: Sequence[Any], row: Callable[..., Any] | None = 
     Raises:
         django.db.Error: as from Django's own cursors.
     """
-    database: Any = connections[DEFAULT_DB_ALIAS]
-    if database.connection is None:
-        database.ensure_connection()
-    with database.wrap_database_errors:
-        factory = args_row(row) if row else tuple_row
-        with Cursor(database.connection, row_factory=factory) as cursor:
-            cursor.execute(sql, parameters, prepare=True, binary=True)
-            # Not `cursor.description`, which makes an object for each column.
-            rows = cursor.fetchall() if cursor.pgresult and cursor.pgresult.nfields else []
-    if database.queries_logged:
-        database.queries_log.append({"sql": database.ops.compose_sql(sql, parameters)})
-    return rows
+    with _cursor(Cursor, sql, parameters, row) as cursor:
+        cursor.execute(sql, parameters, prepare=True, binary=True)
+        # Not `cursor.description`, which makes an object for each column.
+        return cursor.fetchall() if cursor.pgresult and cursor.pgresult.nfields else []
 
 
 def fetch_planned(settings: str, sql: str, parameters: Sequence[Any], row: Any = None) -> list[Any]:
@@ -60,20 +52,31 @@ def fetch_planned(settings: str, sql: str, parameters: Sequence[Any], row: Any =
         settings: statements before it in the same round trip (`SET LOCAL …;`).
         parameters: each is of a type that psycopg writes as a literal.
     """
+    with _cursor(ClientCursor, sql, parameters, row) as cursor:
+        cursor.adapters.register_loader("timestamptz", TimestamptzLoader)  # not Django's
+        cursor.execute(settings + sql, parameters)
+        while cursor.nextset():
+            pass
+        rows: list[Any] = cursor.fetchall()
+        return rows
+
+
+@contextlib.contextmanager
+def _cursor(
+    kind: type[Cursor[Any]], sql: str, parameters: Sequence[Any], row: Any
+) -> Iterator[Any]:
+    """A cursor of psycopg on this thread's connection, with Django's errors and list of queries."""
     database: Any = connections[DEFAULT_DB_ALIAS]
     if database.connection is None:
         database.ensure_connection()
-    with database.wrap_database_errors:
-        factory = args_row(row) if row else tuple_row
-        with ClientCursor(database.connection, row_factory=factory) as cursor:
-            cursor.adapters.register_loader("timestamptz", TimestamptzLoader)  # not Django's
-            cursor.execute(settings + sql, parameters)
-            while cursor.nextset():
-                pass
-            rows = cursor.fetchall()
+    factory = args_row(row) if row else tuple_row
+    with (
+        database.wrap_database_errors,
+        kind(database.connection, row_factory=factory) as cursor,
+    ):
+        yield cursor
     if database.queries_logged:
         database.queries_log.append({"sql": database.ops.compose_sql(sql, parameters)})
-    return rows
 
 
 def close_failed(**kwargs: Any) -> None:
@@ -88,7 +91,7 @@ def close_failed(**kwargs: Any) -> None:
 
 @contextlib.contextmanager
 def part_limits(seconds: float) -> Iterator[None]:
-    """Gives each statement of a part of a page so long.
+    """Ends each statement of a part of a page, or of a check, after so many seconds.
 
     Raises:
         django.db.Error: the database is out of reach.

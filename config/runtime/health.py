@@ -28,9 +28,8 @@ DEADLINE_SECONDS = 1.8  # for all parts together
 CACHE_SECONDS = 1.0  # so that requests to /readyz put no load on the parts
 REQUIRED = ("database", "migrations")  # without the others it serves less
 
-_thread = ThreadPoolExecutor(
-    1, "readyz"
-)  # a silent part keeps one thread waiting, however many ask
+# A silent part keeps one thread waiting, however many ask.
+_thread = ThreadPoolExecutor(1, "readyz")
 _lock = threading.Lock()
 _running: Future[None] = Future()
 _running.set_result(None)

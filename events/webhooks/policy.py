@@ -6,7 +6,6 @@ from datetime import timedelta
 # Seconds before each attempt, from the end of the one before: 5 s, 5 min, 30 min, 2 h, 5 h, …
 DELAYS = (0, 5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400)
 JITTER = 0.1  # a delay is up to this share longer or shorter
-TRIED_SECONDS = sum(DELAYS) * (1 - JITTER)  # at least, from a delivery's first attempt to its last
 MOST_RETRY_AFTER = 3600  # seconds: a Retry-After asks for this much at most
 RETRY_AFTER_STATUSES = (429, 503)  # with which Retry-After counts
 

@@ -107,7 +107,6 @@ class Command(ProgressCommand):
         """Runs the processes, the server first, until a signal, or until the server ends."""
         write_variables()
         running: dict[str, subprocess.Popen[bytes]] = {}
-        named: set[str] = set()
         with graceful_shutdown() as shutdown, (log or Path(os.devnull)).open("a") as output:
             try:
                 for command, own in processes:
@@ -119,9 +118,10 @@ class Command(ProgressCommand):
                 self.report("")
                 self.stdout.write("\n".join(text))
                 self.stdout.flush()
+                alive = dict(running)
                 while server.poll() is None:
                     shutdown.wait(1)
-                    self.name_ended(running, named)
+                    self.name_ended(alive)
             except Stopped as exc:
                 sys.exit(0 if exc.status == 128 + signal.SIGINT else exc.status)
             finally:
@@ -129,10 +129,10 @@ class Command(ProgressCommand):
                 stop(running.values())
         raise CommandError(f"The server has ended with status {server.returncode}; see {log}.")
 
-    def name_ended(self, running: "dict[str, subprocess.Popen[bytes]]", named: set[str]) -> None:
-        for command, process in running.items():
-            if process.poll() is not None and command not in named:
-                named.add(command)
+    def name_ended(self, alive: "dict[str, subprocess.Popen[bytes]]") -> None:
+        for command, process in list(alive.items()):
+            if process.poll() is not None:
+                del alive[command]
                 self.stdout.write(
                     f"{command} ended with status {process.returncode}: it is missing until the "
                     "next start."

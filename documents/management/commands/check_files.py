@@ -1,12 +1,10 @@
 """check_files [--read]"""
 
-import functools
 import hashlib
 import json
 from argparse import ArgumentParser
 from typing import Any
 
-from django.core.files.storage import default_storage
 from django.core.management.base import CommandError
 from django.db.models import Q
 
@@ -42,7 +40,7 @@ class Command(InterruptibleCommand):
 def _problem(file: StoredFile, *, read: bool) -> str:
     key = file.object_key
     try:
-        size = storage.request(key, functools.partial(default_storage.size, key))
+        size = storage.size_of(key)
         digest = hashlib.sha256()
         for chunk in storage.read(key) if read else ():
             digest.update(chunk)
