@@ -62,7 +62,7 @@ def set_suspended(workspace: Workspace, suspended: bool, *, by: str, reason: str
 def _tell(workspace: Workspace, what: str, why: str, by: str) -> None:
     path = reverse("admin:workspaces_workspace_change", args=[workspace.pk])
     text = f"{why}\nBy: {by}\n\nKeys work unless the workspace is suspended or its plan has no API."
-    mails.tell_admins(workspace, f"{what}: {workspace}", text, path, by=by)
+    mails.tell_admins(workspace, f"{what}: {workspace}", text, path)
 
 
 @transaction.atomic

@@ -1,11 +1,10 @@
-"""E-mails: a page adds one to a table, in its transaction, and a process sends it at once.
+"""E-mails: a page adds one to a table, in its transaction, and `housekeeping` sends it at once.
 
-That is `deliver_webhooks`; `housekeeping` sends what is left. If a process is killed after an
-e-mail was sent and before that is stored, it is sent a second time.
+If that is killed after an e-mail was sent and before that is stored, it is sent a second time.
 """
 
 import logging
-import threading
+import time
 from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
@@ -13,7 +12,7 @@ from typing import Any
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.core.mail import send_mail
-from django.db import connection
+from django.db import close_old_connections
 from django.db.models import Q
 from django.template.loader import render_to_string
 from django.utils import timezone
@@ -42,28 +41,21 @@ def send(subject: str, template: str, context: Mapping[str, Any], to: str) -> No
     """Adds an e-mail about an account. One to "" is never sent, and takes as long to add."""
     if available():
         text = render_to_string(template, dict(context)).strip()
-        Mail.objects.create(to=to, subject=" ".join(subject.split()), text=text)
+        Mail.objects.create(to=to, subject=subject, text=text)
 
 
-def tell_admins(
-    workspace: Workspace,
-    subject: str,
-    text: str,
-    path: str,
-    *,
-    by: str = "",
-    about: str = "",
-) -> None:
-    """Adds an e-mail for each admin of the workspace who wants e-mails, but not for `by`.
+def tell_admins(workspace: Workspace, subject: str, text: str, path: str, about: str = "") -> None:
+    """Adds an e-mail, with a link to a page, for each admin of the workspace who wants e-mails.
 
-    Nobody gets another one with the same `about` within 30 days. `path` is that of a page.
+    Nobody gets another one with the same `about` within 30 days.
     """
     if available():
-        subject = " ".join(subject.split())[:500]
-        link = settings.BASE_URL and f"\n\n{settings.BASE_URL}{path}"
+        text += settings.BASE_URL and f"\n\n{settings.BASE_URL}{path}"
         admins = Membership.objects.admins().filter(workspace=workspace, user__no_mails=None)
-        to = {address_of(each.user) for each in admins.exclude(user__username=by)} - {""}
-        mails = [Mail(to=each, subject=subject, text=text + link, about=about) for each in to]
+        mails = [
+            Mail(to=address_of(each.user), subject=subject, text=text, about=about)
+            for each in admins.select_related("user")
+        ]
         Mail.objects.bulk_create(mails, ignore_conflicts=True)
 
 
@@ -77,7 +69,7 @@ def deliver() -> bool:
         return True  # another process has it
     try:
         if mail.to:
-            send_mail(mail.subject, mail.text, None, [mail.to])
+            send_mail(" ".join(mail.subject.split()), mail.text, None, [mail.to])
     except Exception as exc:
         # Not its text: a mail server may quote what it refuses.
         error = f"{type(exc).__name__} {getattr(exc, 'smtp_code', '')}".strip()
@@ -87,16 +79,16 @@ def deliver() -> bool:
     return True
 
 
-def send_until(stopping: threading.Event) -> None:
-    """Sends what is due; the e-mail that is being sent is finished before it ends."""
-    while not stopping.wait(EVERY):
+def send_for_ever() -> None:
+    """Sends what is due, in a thread of its own."""
+    while True:
         try:
-            while not stopping.is_set() and deliver():
+            while deliver():
                 pass
         except Exception:
             logger.exception("E-mails wait")
-            connection.close()
-    connection.close()
+        close_old_connections()
+        time.sleep(EVERY)
 
 
 def purge() -> None:

@@ -216,13 +216,3 @@ class Attempt(models.Model):
     @property
     def is_redirect(self) -> bool:
         return self.status is not None and 300 <= self.status < 400
-
-
-class Process(models.Model):
-    """A process that delivers; it writes when it was last there."""
-
-    name = models.CharField(max_length=200, unique=True)  # of the machine, and the process id
-    seen_at = models.DateTimeField(db_default=Now())
-
-    def __str__(self) -> str:
-        return self.name

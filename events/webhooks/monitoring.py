@@ -1,28 +1,20 @@
-"""What operators see of webhooks and of the feed of events: in system checks, and as metrics.
+"""What operators see of webhooks, e-mails and the feed of events: system checks, and metrics.
 
 It is read in a few index lookups for each endpoint, however many deliveries wait.
 """
 
-import os
-import socket
 from collections.abc import Iterator
-from datetime import timedelta
 
 from django.db import connection as default_connection
 from django.db.backends.base.base import BaseDatabaseWrapper
-from django.db.models.functions import Now
-from django.utils import timezone
 from prometheus_client import Metric
 from prometheus_client.core import GaugeMetricFamily
 
-from events.webhooks import services
-from events.webhooks.models import Endpoint, Process
-from events.webhooks.policy import FAILING_DAYS
 from events.webhooks.queue import READY
 
-SEEN_SECONDS = 15.0  # between two times that a process says that it is there
 LATE_SECONDS = 60  # a delivery is usually attempted within a second
 HELD_SECONDS = 60  # a transaction that writes events usually lasts less
+PROCESS = "deliver_webhooks"  # what PostgreSQL calls the connection of a process that delivers
 _NEWEST = 10_000  # events that are looked at
 
 # The oldest delivery of each endpoint that works and may receive. Those of one that fails wait for
@@ -37,8 +29,8 @@ _STATUS = f"""
             ORDER BY next_attempt_at, id LIMIT 1
         ) AS first
         WHERE NOT ready.failing AND first.next_attempt_at <= statement_timestamp()),
-        (SELECT count(*) FROM webhooks_process
-        WHERE seen_at > statement_timestamp() - interval '{4 * SEEN_SECONDS} s'),
+        (SELECT count(*) FROM pg_stat_activity
+        WHERE datname = current_database() AND application_name = '{PROCESS}'),
         (SELECT count(*) FROM webhooks_endpoint WHERE deleted_at IS NULL),
         (SELECT extract(epoch FROM statement_timestamp() - min(occurred_at))::float8 FROM (
             SELECT transaction, occurred_at FROM events_event ORDER BY id DESC LIMIT {_NEWEST}
@@ -69,18 +61,3 @@ def read_metrics(connection: BaseDatabaseWrapper) -> Iterator[Metric]:
     """The same for Prometheus; each process reads it from the database."""
     for name, value in read_status(connection).items():
         yield GaugeMetricFamily(f"documents_{name}", _METRICS[name], value)
-
-
-def notify_of_failing() -> None:
-    """Adds an e-mail to the admins about each endpoint that has failed for an hour."""
-    since = timezone.now() - timedelta(hours=1)
-    failing = Endpoint.objects.existing().filter(enabled=True, failing_since__lt=since)
-    for each in failing.select_related("workspace"):
-        text = f"{each.public_url} fails. After {FAILING_DAYS} days of that it is switched off."
-        services.tell_admins(each, "A webhook fails", text, about=f"{each.pk} {each.failing_since}")
-
-
-def say_seen() -> None:
-    """Writes that this process is there and delivers."""
-    name = f"{socket.gethostname()[:150]}:{os.getpid()}"
-    Process.objects.update_or_create(name=name, defaults={"seen_at": Now()})

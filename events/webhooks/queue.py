@@ -1,14 +1,16 @@
 """The queue of deliveries: which are due, who makes the attempts, and what became of them."""
 
 from collections.abc import Sequence
+from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
 from django.db import connection, transaction
 from django.db.models import Exists, OuterRef, Q
 from django.db.models.functions import Now
+from django.utils import timezone
 
-from events.webhooks import policy
+from events.webhooks import policy, services
 from events.webhooks.models import PENDING, TEST_EVENT, Attempt, Delivery, Endpoint
 from workspaces.api_access import HAS_API_ACCESS
 
@@ -99,7 +101,8 @@ def save(ended: Sequence[Attempt]) -> None:
     """Saves how attempts ended, and since when their endpoints fail.
 
     An endpoint fails from its first failed attempt on, until one succeeds or no delivery that has
-    failed is tried any more. A test event that fails is no failure.
+    failed is tried any more. A test event that fails is no failure. Endpoints that want no more,
+    or that fail for too long, are switched off.
     """
     ids: set[UUID] = {attempt.delivery.endpoint_id for attempt in ended}
     works = {attempt.delivery.endpoint_id for attempt in ended if attempt.succeeded}
@@ -109,6 +112,11 @@ def save(ended: Sequence[Attempt]) -> None:
         cursor.executemany(SAVE, [_values(attempt) for attempt in ended])
         _set(ids, ~Q(failing_since=None) & (Q(pk__in=works) | Q(~tried)), None)
         _set(ids - works, Q(tried, failing_since=None), Now())
+    gone = {each.delivery.endpoint_id for each in ended if each.status == policy.GONE_STATUS}
+    too_long = Q(pk__in=ids, failing_since__lt=timezone.now() - timedelta(policy.FAILING_DAYS))
+    for endpoint in Endpoint.objects.filter(Q(pk__in=gone) | too_long):
+        reason = policy.GONE if endpoint.pk in gone else policy.FAILING
+        services.switch_off(endpoint, reason=reason)
 
 
 def _values(attempt: Attempt) -> dict[str, Any]:

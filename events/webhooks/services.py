@@ -22,13 +22,12 @@ from django.utils import timezone
 from audit.models import Action
 from audit.record import record
 from config.runtime.request_context import actor
-from events.webhooks import policy, queue, secrets
+from events.webhooks import policy, secrets
 from events.webhooks.models import (
     FAILING,
     PENDING,
     TEST_DOCUMENT,
     TEST_EVENT,
-    Attempt,
     Delivery,
     DeliveryState,
     Endpoint,
@@ -128,27 +127,18 @@ def switch_off(endpoint: Endpoint, *, by: User | None = None, reason: str = "") 
         return
     now.enabled, now.disabled_reason, now.disabled_at = False, reason, timezone.now()
     _save(now, Action.WEBHOOK_SWITCHED_OFF, by, reason)
-    text = f"{now.public_url} is off{f' because {reason}' if reason else ''}. {MISSED}"
-    tell_admins(now, "Webhook switched off", text, by=by.get_username() if by else "")
     if by is None:
+        text = f"{now.public_url} is off because {reason}. {MISSED}"
+        _tell_admins(now, "Webhook switched off", text)
         logger.warning("Endpoint %s was switched off: %s", now.pk, reason)
 
 
-def save_results(ended: Sequence[Attempt]) -> None:
-    """Saves how attempts ended; endpoints that want no more, or fail too long, are switched off."""
-    queue.save(ended)
-    reasons = {
-        each.delivery.endpoint_id: policy.GONE
-        for each in ended
-        if each.status == policy.GONE_STATUS
-    }
-    too_long = timezone.now() - timedelta(days=policy.FAILING_DAYS)
-    ids = {each.delivery.endpoint_id for each in ended if not each.succeeded}
-    failing = Endpoint.objects.filter(pk__in=ids - reasons.keys(), failing_since__lt=too_long)
-    for id in failing.values_list("pk", flat=True):
-        reasons[id] = policy.FAILING
-    for id, reason in reasons.items():
-        switch_off(Endpoint(pk=id), reason=reason)
+def notify_of_failing() -> None:
+    """Adds an e-mail to the admins about each endpoint that has failed for an hour."""
+    since = timezone.now() - timedelta(hours=1)
+    for each in _existing().filter(enabled=True, failing_since__lt=since):
+        text = f"{each.public_url} fails. After {policy.FAILING_DAYS} days it is switched off."
+        _tell_admins(each, "A webhook fails", text, about=f"{each.pk} {each.failing_since}")
 
 
 @transaction.atomic
@@ -224,11 +214,10 @@ def send_again(endpoint: Endpoint, *, by: User, only: Delivery | None = None) ->
     return count
 
 
-def tell_admins(endpoint: Endpoint, what: str, text: str, **options: str) -> None:
-    """Adds an e-mail for each admin of the endpoint's workspace, as `mails.tell_admins` does."""
+def _tell_admins(endpoint: Endpoint, what: str, text: str, about: str = "") -> None:
     path = reverse("admin:webhooks_endpoint_change", args=[endpoint.pk])
     subject = f"{what}: {endpoint.workspace}"
-    mails.tell_admins(endpoint.workspace, subject, text, path, **options)
+    mails.tell_admins(endpoint.workspace, subject, text, path, about=about)
 
 
 def _existing(*, lock: bool = False) -> QuerySet[Endpoint]:

@@ -14,7 +14,7 @@ from prometheus_client import Counter
 
 from config.management.progress import first_line
 from config.management.shutdown import Shutdown, Stopped
-from events.webhooks import monitoring, queue, services
+from events.webhooks import queue
 from events.webhooks.models import Attempt, Delivery
 from events.webhooks.policy import ATTEMPT_SECONDS
 from events.webhooks.sender import attempt
@@ -39,7 +39,6 @@ class Worker:
     def __init__(self) -> None:
         self._running: dict[asyncio.Task[None], float] = {}  # with their start
         self._ended: list[Attempt] = []
-        self._seen = 0.0  # when this process last said that it is there
 
     async def run(self, shutdown: Shutdown) -> None:
         """Delivers until a signal; then ends what is in progress."""
@@ -58,11 +57,8 @@ class Worker:
         """Saves what has ended, claims what is due, and waits for a moment."""
         started = time.monotonic()
         try:
-            if self._seen < started - monitoring.SEEN_SECONDS:
-                await sync_to_async(monitoring.say_seen)()
-                self._seen = started
             if ended := self._ended[:]:
-                await sync_to_async(services.save_results)(ended)
+                await sync_to_async(queue.save)(ended)
                 del self._ended[: len(ended)]
             if claims:
                 # Endpoints that are slow hold none of the places of those that are not.

@@ -29,7 +29,7 @@ from config.runtime.request_context import current_request
 from documents.models import Document, Recipient, StoredFile, TitleWord
 from events.models import Event, Generation
 from events.webhooks import services
-from events.webhooks.models import Attempt, Delivery, Endpoint, Process
+from events.webhooks.models import Attempt, Delivery, Endpoint
 from tests.support import factories, staff, webhooks
 from tests.support.browser import Browser
 from tests.support.database import privileges
@@ -448,7 +448,7 @@ def test_admin_is_tried_with_every_kind_of_object() -> None:
     tried |= {RefusedRequest, Endpoint, Delivery, Attempt}
     ours = {m for m in apps.get_models() if m.__module__.split(".")[0] in OUR_APPS}
     without_pages = {DocumentCount, Leaf, Subtree, Checkpoint, KeyUsage, KeyAddress}
-    without_pages |= {ConfirmedAddress, Event, Generation, Process, Session, TitleWord}
+    without_pages |= {ConfirmedAddress, Event, Generation, Session, TitleWord}
     without_pages |= {Mail, NoMails}
     assert ours == tried | without_pages
     assert not [model for model in without_pages if admin.site.is_registered(model)]

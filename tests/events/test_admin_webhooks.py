@@ -22,7 +22,6 @@ from tests.apikeys.test_admin_keys import form_of
 from tests.support import factories, staff, webhooks
 from tests.support.database import privileges
 from tests.support.factories import Tenant
-from tests.support.mails import sent
 from tests.support.staff import body
 from tests.support.webhooks import PUBLIC_URL, URL
 
@@ -64,19 +63,11 @@ def newest(action: Action) -> AuditEntry:
 # --- Creating
 
 
-def test_webhook_form_offers_completed_documents_and_says_what_each_event_means(
-    ada: Client,
-) -> None:
-    html = body(ada.get(NEW))
-    assert re.findall(r'value="(document\.\w+)"[^>]*checked', html) == ["document.completed"]
-    assert html.count('name="types"') == 9
-    assert "everyone has finished" in html
-    assert 'name="workspace"' not in html
-
-
 def test_webhook_creation_shows_the_secret_once_and_stores_it_encrypted(
     acme: Tenant, ada: Client
 ) -> None:
+    chosen = re.findall(r'value="(document\.\w+)"[^>]*checked', body(ada.get(NEW)))
+    assert chosen == ["document.completed"]
     response = create(ada, types=["document.deleted", "document.completed"])
     raw = raw_of(response)
     endpoint = Endpoint.objects.get()
@@ -92,9 +83,9 @@ def test_webhook_creation_shows_the_secret_once_and_stores_it_encrypted(
     assert entry.detail == f"{PUBLIC_URL} ({endpoint.pk}): document.completed, document.deleted"
     assert (entry.workspace_id, entry.person) == (acme.workspace.pk, acme.admin.username)
     form = {"new_id": response.wsgi_request.POST["new_id"], "url": URL, "types": endpoint.types}
-    again = ada.post(NEW, form, follow=True)
-    assert "Nothing was created" in body(again)
-    assert raw not in body(again)
+    again = body(ada.post(NEW, form, follow=True))
+    assert "Nothing was created" in again
+    assert raw not in again
     assert Endpoint.objects.count() == 1
 
 
@@ -166,17 +157,11 @@ def test_webhook_change_of_address_and_events(hook: Endpoint, ada: Client) -> No
 
 
 def test_webhook_has_a_name_whose_changes_are_recorded(ada: Client) -> None:
-    html = body(create(ada, label="  CRM,  production "))
+    create(ada, label="  CRM,  production ")
     hook = Endpoint.objects.get()
     assert hook.label == "CRM, production"
-    html = body(ada.get(page(hook, "edit")))
-    assert 'value="CRM, production"' in html
-    for url in (LIST, page(hook)):
-        html = body(ada.get(url))
-        assert "CRM, production" in html
-        assert f'<div class="quiet">{hook.host}</div>' in html or url != LIST
-    assert "<h1>CRM, production</h1>" in html
-    assert f'<p class="quiet">{hook.host}</p>' in html
+    for url in (LIST, page(hook), page(hook, "edit")):
+        assert "CRM, production" in body(ada.get(url))
     new = {"url": URL, "types": hook.types, "label": ""}
     for label in ("n" * 101, "dtd_" + "a" * 40, "a\x07b", "a\0b"):
         assert "Nothing was saved" in body(ada.post(page(hook, "edit"), {**new, "label": label}))
@@ -188,18 +173,15 @@ def test_webhook_has_a_name_whose_changes_are_recorded(ada: Client) -> None:
 
 
 def test_webhook_switched_off_and_on(hook: Endpoint, acme: Tenant, ada: Client) -> None:
-    question = body(ada.get(page(hook, "switch_off")))
-    assert "are not sent to" in question
-    assert "GET /api/v1/events has them for 30 days." in question
+    assert "are not sent to" in body(ada.get(page(hook, "switch_off")))
     hook.refresh_from_db()
     assert hook.enabled
     html = body(ada.post(page(hook, "switch_off"), follow=True))
     hook.refresh_from_db()
-    assert hook.disabled_at is not None
-    lost = f"Events since {exact(hook.disabled_at)} were not sent to it"
-    assert lost in strip_tags(html)
-    assert ada.get(page(hook, "switch_off")).status_code == 302  # it is off
     assert (hook.enabled, hook.disabled_reason) == (False, "")
+    assert hook.disabled_at is not None
+    assert f"Events since {exact(hook.disabled_at)} were not sent to it" in strip_tags(html)
+    assert ada.get(page(hook, "switch_off")).status_code == 302  # it is off
     assert newest(Action.WEBHOOK_SWITCHED_OFF).detail == f"{PUBLIC_URL} ({hook.pk})"
     assert "Webhook <a" not in body(ada.get(START))  # the admin did it
     Endpoint.objects.update(failing_since=timezone.now())
@@ -210,29 +192,19 @@ def test_webhook_switched_off_and_on(hook: Endpoint, acme: Tenant, ada: Client) 
     assert newest(Action.WEBHOOK_SWITCHED_ON).person == acme.admin.username
 
 
-@pytest.mark.django_db(transaction=True)
-def test_webhook_switched_off_by_the_service_is_told_on_the_start_page_and_by_mail(
-    acme: Tenant, umbrella: Tenant, settings: Any
+def test_webhook_switched_off_by_the_service_is_told_on_the_start_page(
+    hook: Endpoint, ada: Client, sam: Client, umbrella: Tenant
 ) -> None:
-    settings.EMAIL_HOST = "mail.example"
-    hook = webhooks.endpoint(acme)
-    staff.member(acme.workspace, "bob@acme.example")
     services.switch_off(hook, reason="it responded with 410 Gone")
     services.switch_off(hook, reason="again")
     hook.refresh_from_db()
     assert hook.disabled_at is not None
-    html = body(staff.signed_in(acme.admin).get(START))
+    html = body(ada.get(START))
     assert PUBLIC_URL in html
-    assert exact(hook.disabled_at) in html
     assert "because it responded with 410 Gone. Repair it, then switch it on again." in html
     assert f"Events since {exact(hook.disabled_at)} were not sent to it" in strip_tags(html)
-    assert "410" not in body(staff.signed_in(umbrella.admin).get(START))
-    assert "410" not in body(staff.signed_in(staff.support()).get(START))
-    [message] = sent()
-    assert message.to == [acme.admin.username]
-    assert PUBLIC_URL in message.body
-    assert "410 Gone" in message.body
-    assert "letmein" not in message.body
+    for other in (staff.signed_in(umbrella.admin), sam):
+        assert "410" not in body(other.get(START))
     [entry] = AuditEntry.objects.filter(action=Action.WEBHOOK_SWITCHED_OFF)
     assert entry.detail == f"{PUBLIC_URL} ({hook.pk}): it responded with 410 Gone"
     assert entry.person
@@ -240,18 +212,13 @@ def test_webhook_switched_off_by_the_service_is_told_on_the_start_page_and_by_ma
 
 def test_many_webhooks_that_fail_have_one_warning(acme: Tenant, ada: Client) -> None:
     hooks = [webhooks.endpoint(acme, f"https://hooks.example.com/{n}") for n in range(8)]
-    Endpoint.objects.filter(pk__in=[each.pk for each in hooks[:4]]).update(
-        failing_since=timezone.now()
-    )
     for each in hooks[4:]:
         services.switch_off(each, reason="it responded with 410 Gone")
+    Endpoint.objects.filter(enabled=True).update(failing_since=timezone.now())
     html = body(ada.get(START))
     off, failing = re.findall(r'<li class="banner banner-(?:bad|warn)">(.*?)</li>', html)
     assert "4 webhooks are switched off" in off
-    assert "pill-bad" in off
-    assert f"{LIST}?state=failing" in failing
-    assert "4 webhooks are failing" in failing
-    assert "pill-warn" in failing
+    assert f'{LIST}?state=failing">4 webhooks are failing' in failing
 
 
 def test_webhook_secret_rolled_signs_beside_the_old_one_for_a_day(
@@ -259,12 +226,8 @@ def test_webhook_secret_rolled_signs_beside_the_old_one_for_a_day(
 ) -> None:
     old = secrets.decrypt(hook.secret)
     form = form_of(body(ada.get(page(hook, "roll"))))
-    response = ada.post(page(hook, "roll"), form)
-    raw = raw_of(response)
+    raw = raw_of(ada.post(page(hook, "roll"), form))
     hook.refresh_from_db()
-    assert hook.previous_secret_until is not None
-    until = f"The previous secret signs too until {exact(hook.previous_secret_until)}."
-    assert until in strip_tags(body(response))
     assert secrets.decrypt(hook.secret) == raw
     assert secrets.decrypt(hook.previous_secret) == old
     assert hook.previous_secret_until is not None
@@ -272,9 +235,9 @@ def test_webhook_secret_rolled_signs_beside_the_old_one_for_a_day(
     assert timedelta(hours=23) < left <= timedelta(hours=24)
     assert_nowhere(raw)
     assert newest(Action.WEBHOOK_SECRET_ROLLED).detail == f"{PUBLIC_URL} ({hook.pk})"
-    again = ada.post(page(hook, "roll"), form, follow=True)  # a reload
-    assert "Nothing was rolled" in body(again)
-    assert "the previous secret signs too until" in body(again)
+    again = body(ada.post(page(hook, "roll"), form, follow=True))  # a reload
+    assert "Nothing was rolled" in again
+    assert "the previous secret signs too until" in again
     hook.refresh_from_db()
     assert secrets.decrypt(hook.secret) == raw
 
@@ -286,9 +249,8 @@ def test_webhook_deletion_erases_the_secrets_and_keeps_the_deliveries(
     webhooks.delivery(hook)
     services.roll_secret(hook, by=acme.admin, seen="None")
     assert "Pending deliveries are discarded." in body(ada.get(page(hook, "delete")))
-    response = ada.post(page(hook, "delete"), follow=True)
-    assert f"The webhook {PUBLIC_URL} is deleted." in body(response)
-    assert "No webhooks yet" in body(response)
+    html = body(ada.post(page(hook, "delete"), follow=True))
+    assert f"The webhook {PUBLIC_URL} is deleted." in html
     hook.refresh_from_db()
     assert hook.deleted_at is not None
     assert (hook.secret, hook.previous_secret) == ("", "")
@@ -297,12 +259,11 @@ def test_webhook_deletion_erases_the_secrets_and_keeps_the_deliveries(
         html = body(client.get(page(hook)))
         assert f"The webhook was deleted on {exact(hook.deleted_at)}." in strip_tags(html)
         assert "Not sent: the webhook was deleted" in html
+        assert delivery.public_event_id in html
+        assert "<button" not in re.sub(r"(?s)<header.*?</header>", "", html)
         assert "The webhook was deleted on" in body(client.get(page_of(delivery)))
         assert staff.shown(client, "?state=deleted", LIST).result_list == [hook]
         assert staff.shown(client, "", LIST).result_list == []
-        assert delivery.public_event_id in html
-        assert "<button" not in re.sub(r"(?s)<header.*?</header>", "", html)
-        assert client.get(page_of(delivery)).status_code == 200
     for name in ("edit", "roll", "delete", "test", "again", "switch_on"):
         assert ada.post(page(hook, name)).status_code == 404
     assert ada.post(page_of(delivery, "again")).status_code == 404
@@ -328,13 +289,12 @@ def test_webhook_failed_deliveries_are_sent_again(hook: Endpoint, ada: Client) -
     assert "Send all undelivered again (3)" in body(ada.get(page(hook)))
     html = body(ada.post(page(hook, "again"), follow=True))
     assert "3 deliveries are being sent again." in html
-    assert "Send all undelivered again" not in html
     due = Delivery.objects.filter(state="PENDING", next_attempt_at__lte=timezone.now())
     assert due.filter(pk__in=[each.pk for each in three], failures=0).count() == 3
     assert newest(Action.WEBHOOK_SENT_AGAIN).detail.endswith(": 3 failed deliveries")
+    assert "No deliveries to send again." in body(ada.post(page(hook, "again"), follow=True))
     accepted.refresh_from_db()
     assert accepted.state == "DELIVERED"
-    assert "No deliveries to send again." in body(ada.post(page(hook, "again"), follow=True))
     ada.post(page_of(accepted, "again"))
     accepted.refresh_from_db()
     assert accepted.state == "PENDING"
@@ -357,17 +317,8 @@ def test_webhook_delivery_that_is_being_sent_is_not_sent_again(hook: Endpoint, a
 # --- The list and the pages
 
 
-def test_webhook_list_has_filters_by_state(acme: Tenant, hook: Endpoint, ada: Client) -> None:
-    failing = webhooks.endpoint(acme, "https://failing.example/")
-    off = webhooks.endpoint(acme, "https://off.example/")
-    Endpoint.objects.filter(pk=failing.pk).update(failing_since=timezone.now())
-    services.switch_off(off, by=acme.admin)
-    for state, expected in (("on", hook), ("failing", failing), ("off", off)):
-        assert staff.shown(ada, f"?state={state}", LIST).result_list == [expected]
-
-
 def test_webhook_list_shows_state_last_delivery_and_failures_of_a_day(
-    hook: Endpoint, ada: Client, sam: Client
+    acme: Tenant, hook: Endpoint, ada: Client
 ) -> None:
     long_ago = {"started_at": timezone.now() - timedelta(hours=25), "status": 500}
     webhooks.delivery(hook, long_ago, state="FAILED")
@@ -377,6 +328,14 @@ def test_webhook_list_shows_state_last_delivery_and_failures_of_a_day(
     [row] = re.findall(r"(?s)<tbody>(.*)</tbody>", body(ada.get(LIST)))
     cells = [strip_tags(each).strip() for each in re.findall(r"(?s)<t[hd].*?</t[hd]>", row)]
     assert cells == [PUBLIC_URL, "document.completed", "On", "just now Delivered", "2"]
+    failing, off = (webhooks.endpoint(acme, f"https://{name}.example/") for name in ("a", "b"))
+    Endpoint.objects.filter(pk=failing.pk).update(failing_since=timezone.now())
+    services.switch_off(off, by=acme.admin)
+    for state, expected in (("on", hook), ("failing", failing), ("off", off)):
+        assert staff.shown(ada, f"?state={state}", LIST).result_list == [expected]
+
+
+def test_webhook_s_query_is_for_its_admins_alone(hook: Endpoint, ada: Client, sam: Client) -> None:
     assert "token=letmein" in body(ada.get(page(hook)))
     for client in (sam, staff.signed_in(staff.operator())):
         html = body(client.get(page(hook)))
@@ -400,17 +359,14 @@ def test_webhook_pages_say_that_deliveries_wait(who: str, request: Any) -> None:
     assert "once the workspace may use the API" in body(client.get(page_of(delivery)))
     services.switch_off(hook, by=tenant.admin)
     for when in ("once the webhook is switched on", "once the workspace may use the API"):
-        test = body(client.post(page(hook, "test"), follow=True))
-        assert f"A test event was added. It is sent {when}." in test
-        again = body(client.post(page_of(webhooks.failed(hook), "again"), follow=True))
-        assert f"It is sent again {when}." in again
         webhooks.failed(hook)
-        again = body(client.post(page(hook, "again"), follow=True))
-        assert f"1 delivery is sent again {when}." in again
-        assert newest(Action.WEBHOOK_SENT_AGAIN).detail.endswith(": 1 failed delivery")
-        client.post(page(hook, "switch_on"))
-    services.switch_off(hook, by=tenant.admin)
-    on = body(client.post(page(hook, "switch_on"), follow=True))
+        for url, text in (
+            (page(hook, "test"), f"A test event was added. It is sent {when}."),
+            (page_of(webhooks.failed(hook), "again"), f"It is sent again {when}."),
+            (page(hook, "again"), f"1 delivery is sent again {when}."),
+        ):
+            assert text in body(client.post(url, follow=True))
+        on = body(client.post(page(hook, "switch_on"), follow=True))
     assert "Pending deliveries are sent once the workspace may use the API." in on
 
 
@@ -419,16 +375,12 @@ def test_webhook_deliveries_are_paged_and_filtered(
 ) -> None:
     made = [webhooks.delivered(hook) for _ in range(51)]
     refused = webhooks.failed(hook, type="document.sent")
-    first, second = (
-        webhooks.delivery(other := webhooks.endpoint(acme)),
-        webhooks.delivery(other, {"status": 503}),
-    )
-    for state, expected, pill in (("PENDING", first, "Pending"), ("RETRYING", second, "Retrying")):
+    other = webhooks.endpoint(acme)
+    first, second = webhooks.delivery(other), webhooks.delivery(other, {"status": 503})
+    for state, expected in (("PENDING", first), ("RETRYING", second)):
         assert staff.shown(ada, f"?state={state}", page(other)).result_list == [expected]
-        assert f'pill-warn">{pill}<' in body(ada.get(page_of(expected)))
-    shown = staff.shown(ada, url=page(hook)).result_list
-    assert shown == [refused, *made[::-1][:49]]
     listed = staff.shown(ada, url=page(hook))
+    assert listed.result_list == [refused, *made[::-1][:49]]
     assert staff.shown(ada, listed.older_url, page(hook)).result_list == made[::-1][49:]
     for query in ("?state=FAILED", "?type=document.sent", f"?q={refused.public_event_id}"):
         assert staff.shown(ada, query, page(hook)).result_list == [refused]
@@ -442,16 +394,12 @@ def test_webhook_deliveries_are_found_by_event_and_document(acme: Tenant, umbrel
     ours, theirs = (Delivery.objects.get(endpoint=each) for each in hooks)
     ada, sam = staff.signed_in(acme.admin), staff.signed_in(staff.support())
     for text in (documents[0].pk, f"/api/v1/documents/{documents[0].pk}", ours.public_event_id):
-        assert staff.shown(ada, f"?q={text}", page(hooks[0])).result_list == [ours]
-        assert staff.shown(ada, f"?q={text}", DELIVERIES).result_list == [ours]
-        assert staff.shown(sam, f"?q={text}", DELIVERIES).result_list == [ours]
+        for client, url in ((ada, page(hooks[0])), (ada, DELIVERIES), (sam, DELIVERIES)):
+            assert staff.shown(client, f"?q={text}", url).result_list == [ours]
     assert staff.shown(ada, f"?q={documents[1].pk}", DELIVERIES).result_list == []
     assert staff.shown(ada, f"?q={theirs.public_event_id}", page(hooks[0])).result_list == []
     assert staff.shown(sam, "", DELIVERIES).result_list == []
-    for query in ("?state=PENDING", "?type=document.completed"):
-        html = body(ada.get(f"{DELIVERIES}{query}"))
-        assert "Enter the id of an event or of a document too." in html
-        assert "Nothing matches" not in html
+    assert staff.errors(ada, "?state=PENDING", DELIVERIES).keys() == {"q"}
 
 
 def test_delivery_page_shows_the_body_and_every_attempt(hook: Endpoint, ada: Client) -> None:
@@ -462,43 +410,40 @@ def test_delivery_page_shows_the_body_and_every_attempt(hook: Endpoint, ada: Cli
         next_attempt_at=timezone.now() + timedelta(minutes=5),
     )
     html = body(ada.get(page_of(delivery)))
-    assert f"document.completed · {delivery.public_event_id}" in html
     [sent] = re.findall(r"<pre[^>]*><code>(.*?)</code>", html)
     event = json.loads(sent.replace("&quot;", '"'))
     assert event["id"] == delivery.public_event_id
     assert event["data"] == {"id": str(delivery.document_id), "status": "COMPLETED"}
-    assert "The connection was refused." in html
-    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in html
-    assert "1,234" in html
+    for text in ("The connection was refused.", "&lt;script&gt;alert(1)&lt;/script&gt;", "1,234"):
+        assert text in html
     assert delivery.next_attempt_at is not None
     assert exact(delivery.next_attempt_at) in html
     assert "Send again" in html
     due = body(ada.get(page_of(webhooks.delivery(hook))))
     assert "Send again" not in due  # on its way
     assert "as soon as possible" in due
-    moved = body(ada.get(page_of(webhooks.delivery(hook, {"status": 302}))))
-    assert "Redirects are not followed." in moved
-    assert "Redirects are not followed." in body(ada.get(page(hook)))
-    assert "Redirects are not followed." not in html
-    services.switch_off(hook, reason="it responded with 410 Gone")
-    assert "once the webhook is switched on" in body(ada.get(page_of(delivery)))
+    moved = webhooks.delivery(hook, {"status": 302})
+    for url in (page_of(moved), page(hook)):
+        assert "Redirects are not followed." in body(ada.get(url))
 
 
-@pytest.mark.parametrize("text", ["%00", "x", "9" * 40, "%ED%A0%80", "0.0"])
+@pytest.mark.parametrize("text", ["%00", "9" * 40, "%ED%A0%80"])
 def test_webhook_pages_accept_any_input(
     hook: Endpoint, ada: Client, sam: Client, text: str
 ) -> None:
     delivery = webhooks.failed(hook)
-    names = ("q", "state", "type", "workspace", "after", "before", "other", "o", "p", "e")
-    queries = [f"{name}={text}" for name in names]
+    queries = [f"{name}={text}" for name in ("q", "state", "type", "workspace", "after", "other")]
     lists = [f"{url}?{query}" for url in (LIST, DELIVERIES, page(hook)) for query in queries]
     others = [f"{url}?{'&'.join(queries)}" for url in (page_of(delivery), NEW)]
-    for client, urls in ((ada, lists), (sam, lists[: 2 * len(names)])):
+    ids = [
+        f"/admin/webhooks/{kind}/{text}/{name}/"
+        for kind in ("endpoint", "delivery")
+        for name in ("change", "history", "delete")
+    ]
+    for client, urls in ((ada, [*lists, *others]), (sam, [*lists[-6:], *others])):
         client.raise_request_exception = False
-        for url in (*urls, *others):
+        for url in urls:
             assert client.get(url).status_code in (200, 302, 403), url
-        for kind in ("endpoint", "delivery"):
-            for name in ("change", "history", "delete"):
-                url = f"/admin/webhooks/{kind}/{text or 'y'}/{name}/"
-                assert client.get(url).status_code in (403, 404), url
+        for url in ids:
+            assert client.get(url).status_code in (403, 404), url
         assert client.post(page(hook, "roll"), {"seen": text}).status_code in (302, 403)

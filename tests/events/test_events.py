@@ -1,15 +1,12 @@
 """GET /api/v1/events: what happened to the workspace's documents, oldest first, nothing twice."""
 
-import base64
 import re
-import struct
 from datetime import timedelta
 from typing import Any
 from urllib.parse import quote
 from uuid import uuid4
 
 import pytest
-from django.core.signing import Signer
 from django.db import connection, transaction
 from django.db.models import F
 from django.utils import timezone
@@ -24,22 +21,14 @@ from events import purge
 from events.models import KEEP_DAYS, Event, EventType, public_id
 from tests.support import factories
 from tests.support.client import forget_requests, get
-from tests.support.factories import Tenant, at, uid
+from tests.support.factories import Tenant, uid
 from tests.support.server import eventually
 from workspaces.models import Workspace
 
 pytestmark = pytest.mark.django_db(transaction=True)  # the feed shows what is committed
 
 AFTER_TAKES = "the nextCursor of an earlier response, or 'now'"
-MOVES = {
-    "SENT": "document.sent",
-    "VIEWED": "document.viewed",
-    "PARTIALLY_SIGNED": "document.partially_signed",
-    "COMPLETED": "document.completed",
-    "DECLINED": "document.declined",
-    "EXPIRED": "document.expired",
-    "CANCELLED": "document.cancelled",
-}
+STATUSES = [status for status in Document.Status.values if status != "DRAFT"]
 
 
 def request(tenant: Tenant, after: str | None = None, **query: str) -> Any:
@@ -93,11 +82,7 @@ def test_event_has_the_shape_of_standard_webhooks(acme: Tenant) -> None:
         "timestamp": event.occurred_at.isoformat().replace("+00:00", "Z"),
         "data": {"id": str(document.id), "status": "SENT"},
     }
-    assert sent == created | {
-        "id": sent["id"],
-        "type": "document.sent",
-        "timestamp": sent["timestamp"],
-    }
+    assert (sent["type"], sent["data"]) == ("document.sent", created["data"])
     assert before <= event.occurred_at <= timezone.now()
     assert created["id"] != sent["id"]
 
@@ -106,9 +91,8 @@ def test_event_of_each_status_and_of_deletion(acme: Tenant) -> None:
     document = factories.document(acme.workspace, "DRAFT")
     file = factories.stored(factories.pdf("sealed"))
     other = factories.stored(factories.pdf("certificate"))
-    for status in MOVES:
-        document.status = status
-        if status == "COMPLETED":
+    for document.status in STATUSES:
+        if document.status == "COMPLETED":
             document.signed, document.certificate = file, other
             document.completed_at = timezone.now()
         document.save()
@@ -117,32 +101,27 @@ def test_event_of_each_status_and_of_deletion(acme: Tenant) -> None:
     Document.objects.update(status="DRAFT")  # no event: there is no type for it
     Document.objects.update(deleted_at=timezone.now())
     Document.objects.update(status="SENT")  # no event: it is deleted
-    types = [type for type, _ in feed(acme)]
-    assert types == ["document.created", *MOVES.values(), "document.deleted"]
+    names = ["created", *map(str.lower, STATUSES), "deleted"]
+    assert [type for type, _ in feed(acme)] == [f"document.{name}" for name in names]
     with transaction.atomic():
         factories.listed(acme.workspace, 1)
         transaction.set_rollback(True)  # an event is undone with its change
-    assert len(feed(acme)) == len(types)
+    assert len(feed(acme)) == len(names)
 
 
-def test_event_when_a_deleted_document_is_back_or_a_row_is_deleted(acme: Tenant) -> None:
-    [document] = factories.listed(acme.workspace, 1, deleted_at=timezone.now())
-    assert feed(acme) == []
-    Document.objects.update(deleted_at=None)
-    assert [type for type, _ in feed(acme)] == ["document.created", "document.sent"]
-    after = request(acme, after="now")["nextCursor"]
-    Document.objects.all().delete()
-    assert feed(acme, after) == [("document.deleted", str(document.id))]
-
-
-def test_event_of_a_document_that_moves_to_another_workspace(
+def test_event_of_a_document_that_is_back_or_moves_or_whose_row_is_deleted(
     acme: Tenant, umbrella: Tenant
 ) -> None:
-    [document] = factories.listed(acme.workspace, 1)
+    [document] = factories.listed(acme.workspace, 1, deleted_at=timezone.now())
+    created = [("document.created", str(document.id)), ("document.sent", str(document.id))]
+    assert feed(acme) == []
+    Document.objects.update(deleted_at=None)
+    assert feed(acme) == created
     Document.objects.update(workspace=umbrella.workspace)
-    id = str(document.id)
-    assert feed(acme)[-1] == ("document.deleted", id)
-    assert feed(umbrella) == [("document.created", id), ("document.sent", id)]
+    assert feed(acme)[2:] == [("document.deleted", str(document.id))]
+    assert feed(umbrella) == created
+    Document.objects.all().delete()
+    assert feed(umbrella)[2:] == [("document.deleted", str(document.id))]
 
 
 @pytest.mark.usefixtures("as_owner")
@@ -152,25 +131,20 @@ def test_events_survive_the_workspace_that_is_deleted(acme: Tenant) -> None:
     assert Event.objects.filter(type="document.deleted").count() == 3
 
 
-@pytest.mark.parametrize("size", [1, 7, 100])
+@pytest.mark.parametrize("size", [1, 7, 50])
 def test_events_are_each_shown_once_and_in_order_over_pages(acme: Tenant, size: int) -> None:
-    documents = [factories.listed(acme.workspace, 20) for _ in range(10)]
+    documents = [factories.listed(acme.workspace, 10) for _ in range(5)]
     ids = [str(document.id) for some in documents for document in some]
     found = feed(acme, limit=str(size))
     assert [id for type, id in found if type == "document.created"] == ids
-    assert len(found) == len(set(found)) == 400
+    assert len(found) == len(set(found)) == 100
 
 
-def test_events_of_one_type(acme: Tenant) -> None:
+def test_events_of_one_type_and_those_to_come(acme: Tenant) -> None:
     factories.listed(acme.workspace, 5)
     factories.listed(acme.workspace, 5, status="CANCELLED")
     found = feed(acme, type="document.cancelled", limit="2")
     assert [type for type, _ in found] == ["document.cancelled"] * 5
-
-
-def test_events_now_are_none_and_the_cursor_of_those_to_come(acme: Tenant) -> None:
-    factories.listed(acme.workspace, 5)
-    assert eventually(settled)
     page = request(acme, after="now")
     assert page["data"] == []
     assert "link" not in acme.get("/events?after=now").headers
@@ -186,45 +160,38 @@ def test_events_cursor_and_tag_stay_the_same_while_nothing_is_new(acme: Tenant) 
     assert first.json() == {"data": [], "nextCursor": after}
     again = acme.get(f"/events?after={quote(after)}", if_none_match=first.headers["etag"])
     assert (again.status, again.body) == (304, b"")
-
-
-def test_events_cursor_that_gets_old_is_replaced_when_nothing_is_new(acme: Tenant) -> None:
     end = feeds.end_of_feed(acme.workspace.id).next
     old = end._replace(time=end.time - timedelta(days=2))
-    cursor = request(acme, feeds.encode(old, acme.workspace.id))["nextCursor"]
-    assert feeds.decode(cursor, acme.workspace.id).time >= end.time
+    after = request(acme, feeds.encode(old, acme.workspace.id))["nextCursor"]
+    assert feeds.decode(after, acme.workspace.id).time >= end.time  # no old one, which would expire
 
 
-# Each parameter: what a 400 says that it takes, and values with which it is one.
-OTHER = {
-    "after": (AFTER_TAKES, ["", "then", "now&after=now", "%00", "%F0%9F%96%8B"]),
-    "type": (f"one of {', '.join(EventType.values)}", ["", "document.signed"]),
-    "limit": ("a whole number from 1 to 100", ["0", "101"]),
-}
+@pytest.mark.parametrize(
+    ("name", "takes", "values"),
+    [
+        ("after", AFTER_TAKES, ["", "then", "now&after=now", "%00", "%F0%9F%96%8B"]),
+        ("type", f"one of {', '.join(EventType.values)}", ["", "document.signed"]),
+        ("limit", "a whole number from 1 to 100", ["0", "101"]),
+    ],
+)
+def test_events_refuse_other_parameters(
+    acme: Tenant, name: str, takes: str, values: list[str]
+) -> None:
+    for value in values:
+        response = acme.get(f"/events?{name}={value}")
+        assert response.status == 400
+        assert f"'{name}'" in response.error
+        assert takes in response.error
 
 
-def test_events_refuse_other_parameters_and_a_cursor_that_was_changed_or_is_another_workspaces(
+def test_events_cursor_that_was_changed_or_is_another_workspaces_is_400(
     acme: Tenant, umbrella: Tenant
 ) -> None:
-    for name, (takes, values) in OTHER.items():
-        for value in values:
-            response = acme.get(f"/events?{name}={value}")
-            assert response.status == 400
-            assert f"'{name}'" in response.error
-            assert takes in response.error
     cursor = request(acme)["nextCursor"]
     changed = ("B" if cursor[0] == "A" else "A") + cursor[1:]
     assert acme.get(f"/events?after={quote(changed)}").status == 400
     assert umbrella.get(f"/events?after={quote(cursor)}").status == 400
     assert acme.get(f"/events?after={quote(cursor)}").status == 200
-
-
-def test_events_cursor_has_the_form_of_earlier_releases() -> None:
-    position = feeds.Position(7, 8, at("1970-01-01 00:00:00.000009"), 10)
-    packed = base64.urlsafe_b64encode(struct.pack(">qqqI", 7, 8, 9, 10)).decode()
-    cursor = Signer(salt=f"events.cursor:{uid(1)}", sep=".").sign(packed)
-    assert feeds.encode(position, uid(1)) == cursor
-    assert feeds.decode(cursor, uid(1)) == position
 
 
 def expired(tenant: Tenant, **change: Any) -> bool:

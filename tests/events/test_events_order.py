@@ -105,6 +105,7 @@ def test_events_of_one_document_stay_in_order_when_numbers_of_transactions_do_no
     assert shown == ["document.sent", "document.viewed"]
 
 
+@pytest.mark.usefixtures("as_owner")
 def test_events_after_a_restore_start_anew(acme: Tenant, capsys: Any) -> None:
     factories.listed(acme.workspace, 3)
     before = feed(acme)

@@ -22,12 +22,12 @@ from django.conf import settings
 from audit.models import AuditEntry, Checkpoint
 from config import env
 from config.runtime.ports import free_port
-from events.webhooks.models import Process
 from tests.config.test_checks import listens
 from tests.support import factories, seals, server
 from tests.support.factories import Tenant
 from tests.support.nginx import Nginx, program
 from tests.support.proxy import HOST
+from tests.support.receiver import delivers
 from tests.support.server import PATIENCE, ROOT, STOP_PATIENCE, Server, eventually
 
 DEPLOY = ROOT / "deploy"
@@ -159,7 +159,7 @@ def test_unit_of_the_worker_delivers_and_cleans_up_until_it_is_stopped(
     unit = DEPLOY / "systemd" / "documents-api-worker.service"
     command = [word.replace("18101", str(port)) for word in exec_start(unit, tmp_path)]
     with running(command, status=-signal.SIGTERM) as process:
-        assert eventually(Process.objects.exists)
+        assert eventually(delivers)
         served = httpx.get(f"http://{HOST}:{port}/metrics").text
         assert 'documents_webhooks_attempts_total{result="failed"} 0.0' in served
         both = psutil.Process(process.pid).children()

@@ -10,7 +10,7 @@ from config.api.responses import as_json
 from events.models import Event
 from events.serializers import event
 from events.webhooks import policy
-from events.webhooks.models import Attempt, Delivery, DeliveryState, Process
+from events.webhooks.models import Attempt, Delivery, DeliveryState
 from tests.support import factories, server
 from tests.support.factories import Tenant
 from tests.support.proxy import Proxy
@@ -18,6 +18,7 @@ from tests.support.receiver import (
     Receiver,
     closed_port,
     delivering,
+    delivers,
     endpoint,
     start_delivering,
 )
@@ -43,7 +44,7 @@ def test_event_arrives_signed_with_the_bytes_of_the_feed_s_object(
 ) -> None:
     _, raw = endpoint(acme, receiver.url("/200?token=secret"))
     with delivering(log):
-        assert eventually(Process.objects.exists), log.read_text()
+        assert eventually(delivers), log.read_text()
         started = time.monotonic()
         factories.listed(acme.workspace, 1)
         assert eventually(all_delivered), log.read_text()
@@ -75,7 +76,7 @@ def test_two_processes_share_the_work_and_ten_attempts_are_in_progress(
         endpoint(acme, receiver.url(f"/200/{number}"))
     other = tmp_path / "other"
     with delivering(log), delivering(other):
-        assert eventually(lambda: Process.objects.count() == 2)
+        assert eventually(lambda: delivers() == 2)
         factories.listed(acme.workspace, 20)
         assert eventually(all_delivered), log.read_text()
     assert len(receiver.received) == 600
@@ -125,7 +126,7 @@ def test_process_goes_on_after_the_database_was_out_of_reach(
     proxy = Proxy(server.test_database_url())
     try:
         with delivering(log, DATABASE_URL=proxy.url):
-            assert eventually(Process.objects.exists), log.read_text()
+            assert eventually(delivers), log.read_text()
             factories.listed(acme.workspace, 30)
             assert eventually(lambda: receiver.received)
             proxy.refuse()

@@ -17,7 +17,7 @@ import msgspec
 import psutil
 import pytest
 
-from events.webhooks import secrets
+from events.webhooks import monitoring, secrets
 from events.webhooks.models import Endpoint
 from tests.support.factories import Tenant
 from tests.support.proxy import HOST
@@ -174,12 +174,14 @@ def endpoint(tenant: Tenant, url: str, *types: str, **fields: Any) -> tuple[Endp
     return made, raw
 
 
-def start_delivering(log: Path, **environment: str) -> "subprocess.Popen[bytes]":
+def start_delivering(
+    log: Path, command: str = "deliver_webhooks", **environment: str
+) -> "subprocess.Popen[bytes]":
     """A real process, that delivers to laptops too."""
-    command = [sys.executable, "manage.py", "deliver_webhooks"]
+    words = [sys.executable, "manage.py", *command.split()]
     with log.open("ab") as output:
         return subprocess.Popen(
-            [sys.executable, "-c", EXEC, *command],
+            [sys.executable, "-c", EXEC, *words],
             cwd=ROOT,
             env={
                 **serving_environment(),
@@ -202,9 +204,16 @@ def stop_delivering(process: "subprocess.Popen[bytes]") -> int:
 
 
 @contextlib.contextmanager
-def delivering(log: Path, **environment: str) -> Iterator["subprocess.Popen[bytes]"]:
-    process = start_delivering(log, **environment)
+def delivering(
+    log: Path, command: str = "deliver_webhooks", **environment: str
+) -> Iterator["subprocess.Popen[bytes]"]:
+    process = start_delivering(log, command, **environment)
     try:
         yield process
     finally:
         stop_delivering(process)
+
+
+def delivers() -> float:
+    """How many processes deliver."""
+    return monitoring.read_status()["webhooks_processes"]

@@ -1,13 +1,16 @@
 """E-mails about a workspace: to its admins who want them, and to nobody else."""
 
+import socketserver
+import threading
+import time
+from collections.abc import Iterator
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
 from django.core import mail
-from django.core.management import call_command
-from django.db import connection
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
@@ -18,7 +21,9 @@ from events.webhooks import monitoring, services
 from events.webhooks.models import Endpoint
 from tests.support import staff, webhooks
 from tests.support.factories import Tenant
-from tests.support.mails import arrived
+from tests.support.mails import arrived, sent
+from tests.support.receiver import delivering
+from tests.support.server import eventually
 from tests.support.staff import body
 from tests.support.usage import refused
 from workspaces import changes, mails
@@ -26,6 +31,8 @@ from workspaces.models import Mail
 
 BASE = "https://api.acme.example"
 SECURITY = reverse("admin:security")
+TEMPLATE = "registration/password_reset_email.txt"
+CONTEXT = {"url": "https://api.example.com/admin/reset/MQ/secret-token/"}
 ADA, BOB, OLGA = "admin@acme.example", "bob@acme.example", "olga@operators.example"
 
 
@@ -61,22 +68,27 @@ def test_admins_are_told_of_suspension_and_plan(acme: Tenant) -> None:
     assert arrived() == []
 
 
-def test_admins_are_told_of_a_webhook_that_is_switched_off_but_not_who_did_it(
+def test_admins_are_told_of_a_webhook_that_the_service_has_switched_off(
     acme: Tenant, bob: User
 ) -> None:
     services.switch_off(webhooks.endpoint(acme), by=bob)
-    assert arrived() == [(ADA, "Webhook switched off: Acme")]
+    assert arrived() == []
     services.switch_off(webhooks.endpoint(acme), reason="it responded with 410 Gone")
     assert arrived() == to_both("Webhook switched off: Acme")
     assert "410 Gone" in mail.outbox[0].body
     assert "letmein" not in mail.outbox[0].body
 
 
+def notify() -> None:
+    services.notify_of_failing()
+    notify_of_keys()
+
+
 def webhook_fails(acme: Tenant) -> str:
     webhooks.endpoint(acme)
     fails = Endpoint.objects.filter(workspace=acme.workspace)
     fails.update(failing_since=timezone.now() - timedelta(minutes=50))
-    monitoring.notify_of_failing()
+    notify()
     fails.update(failing_since=timezone.now() - timedelta(minutes=70))
     return "A webhook fails: Acme"
 
@@ -84,7 +96,7 @@ def webhook_fails(acme: Tenant) -> str:
 def key_expires(acme: Tenant) -> str:
     keys = ApiKey.objects.filter(pk=acme.key.pk)
     keys.update(expires_at=timezone.now() + timedelta(days=15))
-    notify_of_keys()
+    notify()
     keys.update(expires_at=timezone.now() + timedelta(days=13))
     return f"A key expires soon: {acme.key.name}"
 
@@ -92,7 +104,7 @@ def key_expires(acme: Tenant) -> str:
 def ended_key_is_used(acme: Tenant) -> str:
     facts: dict[str, Any] = {"status": 401, "cause": "invalid_key", "address": "192.0.2.7"}
     refused(3, key_id=acme.key.pk, workspace_id=acme.workspace.pk, **facts)
-    notify_of_keys()  # it works
+    notify()  # it works
     acme.key.revoke(by=acme.admin)
     return f"A key that has ended is used: {acme.key.name}"
 
@@ -102,53 +114,41 @@ def test_what_housekeeping_finds_is_told_once_within_30_days(acme: Tenant, happe
     subject = happen(acme)
     assert arrived() == []
     for _ in range(2):
-        monitoring.notify_of_failing()
-        notify_of_keys()
+        notify()
         mails.purge()
     assert arrived() == to_both(subject)
     assert f"{BASE}/admin/" in mail.outbox[0].body
     assert not any(secret in mail.outbox[0].body for secret in (acme.raw, "letmein"))
-    notify_of_keys()
-    monitoring.notify_of_failing()
+    notify()
     assert arrived() == []
     Mail.objects.update(created_at=timezone.now() - timedelta(days=31))
     mails.purge()
-    notify_of_keys()
-    monitoring.notify_of_failing()
+    notify()
     assert arrived() == to_both(subject)
 
 
 def test_checkbox_ends_emails_about_workspaces(acme: Tenant) -> None:
     ada = staff.signed_in(acme.admin)
     assert 'name="no_mails">' in body(ada.get(SECURITY))
-    for sent, expected in (({"no_mails": "on"}, [BOB]), ({}, [ADA, BOB])):
-        ada.post(SECURITY, {"do": "mails", **sent})
-        assert (" checked> No e-mails" in body(ada.get(SECURITY))) == bool(sent)
+    for form, expected in (({"no_mails": "on"}, [BOB]), ({}, [ADA, BOB])):
+        ada.post(SECURITY, {"do": "mails", **form})
+        assert (" checked> No e-mails" in body(ada.get(SECURITY))) == bool(form)
         services.switch_off(webhooks.endpoint(acme), reason="410")
         assert [to for to, _ in arrived()] == expected
 
 
 def test_without_a_mail_server_nothing_waits(acme: Tenant, settings: Any) -> None:
     settings.EMAIL_HOST = ""
-    mails.send("Hello", "registration/new_browser_email.txt", {}, ADA)
+    mails.send("Hello", TEMPLATE, CONTEXT, ADA)
     changes.set_suspended(acme.workspace, True, by=OLGA, reason="Unpaid")
     assert not Mail.objects.exists()
     assert 'name="no_mails"' not in body(staff.signed_in(acme.admin).get(SECURITY))
 
 
-@pytest.mark.django_db(transaction=True)
-def test_housekeeping_sends_too_so_that_no_webhook_is_needed(acme: Tenant) -> None:
-    mail.outbox.clear()
-    mails.send("Hello", "registration/new_browser_email.txt", {}, ADA)
-    call_command("housekeeping")
-    assert [each.to for each in mail.outbox] == [[ADA]]
-
-
 def test_oldest_email_that_waits_is_a_metric(db: None) -> None:
-    mails.send("Hello", "registration/new_browser_email.txt", {}, ADA)
+    mails.send("Hello", TEMPLATE, CONTEXT, ADA)
     Mail.objects.update(created_at=timezone.now() - timedelta(minutes=20))
-    found = {each.name: each.samples[0].value for each in monitoring.read_metrics(connection)}
-    assert 1200 <= found["documents_mails_overdue_seconds"] < 1260
+    assert 1200 <= monitoring.read_status()["mails_overdue_seconds"] < 1260
 
 
 def test_mailbox_of_make_run_shows_what_would_be_sent(acme: Tenant, settings: Any) -> None:
@@ -165,3 +165,102 @@ def test_mailbox_of_make_run_shows_what_would_be_sent(acme: Tenant, settings: An
     assert f'href="{BASE}/admin/workspaces/' in html
     settings.HTTPS_ONLY = True
     assert Client().get(box).status_code == 404
+
+
+# --- The queue
+
+
+class MailServer(socketserver.ThreadingTCPServer):
+    """A mail server that keeps what it gets."""
+
+    daemon_threads = True
+    received: list[str]
+
+
+class MailSession(socketserver.StreamRequestHandler):
+    """One session of SMTP (RFC 5321), as far as a client without extensions needs it."""
+
+    server: MailServer
+
+    def handle(self) -> None:
+        self.say("220 mail.example")
+        for line in self.rfile:
+            command = line.decode().strip().upper()
+            if command == "DATA":
+                self.say("354 go on")
+                lines = iter(self.rfile.readline, b".\r\n")
+                self.server.received.append(b"".join(lines).decode())
+            self.say("221 bye" if command == "QUIT" else "250 ok")
+            if command == "QUIT":
+                return
+
+    def say(self, reply: str) -> None:
+        self.wfile.write(f"{reply}\r\n".encode())
+
+
+@pytest.fixture
+def mail_server() -> Iterator[MailServer]:
+    with MailServer(("127.0.0.1", 0), MailSession) as server:
+        server.received = []
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield server
+        server.shutdown()
+
+
+@pytest.fixture
+def smtp(settings: Any, mail_server: MailServer) -> MailServer:
+    """The service uses this mail server."""
+    settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
+    settings.EMAIL_HOST, settings.EMAIL_PORT = mail_server.server_address[:2]
+    return mail_server
+
+
+@pytest.mark.django_db(transaction=True)
+def test_email_arrives_at_the_mail_server_without_webhooks_and_nothing_of_it_is_kept(
+    smtp: MailServer, tmp_path: Path
+) -> None:
+    mails.send("Set a\nnew password", TEMPLATE, CONTEXT, ADA)
+    log, (host, port) = tmp_path / "log", smtp.server_address[:2]
+    with delivering(log, "housekeeping --follow", EMAIL_URL=f"smtp://{host!s}:{port}"):
+        assert eventually(lambda: smtp.received), log.read_text()
+        assert eventually(lambda: not Mail.objects.filter(due_at__isnull=False).exists())
+    [message] = smtp.received
+    assert "Subject: Set a new password\r\n" in message
+    assert f"To: {ADA}\r\n" in message
+    assert CONTEXT["url"] in message
+    assert Mail.objects.get().text == ""
+    mails.purge()
+    assert not Mail.objects.exists()
+
+
+def test_email_is_tried_for_a_day_and_by_another_process_if_the_first_is_killed(
+    smtp: MailServer, settings: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    port, settings.EMAIL_PORT = settings.EMAIL_PORT, 9  # nobody is there
+    mails.send("Set a new password", TEMPLATE, CONTEXT, ADA)
+    sent()  # as if its process had been killed: the attempt has no result
+    assert "An e-mail was not sent: ConnectionRefusedError" in caplog.text
+    assert "secret-token" not in caplog.text
+    settings.EMAIL_PORT = port
+    sent()
+    assert smtp.received == []  # somebody may still be sending it
+    Mail.objects.update(due_at=timezone.now())
+    mails.purge()
+    sent()
+    assert len(smtp.received) == 1
+    mails.send("Set a new password", TEMPLATE, CONTEXT, ADA)
+    Mail.objects.update(created_at=timezone.now() - timedelta(hours=25))
+    mails.purge()
+    assert not Mail.objects.exists()
+
+
+def test_emails_to_a_silent_mail_server_hold_no_page_and_end(db: None, settings: Any) -> None:
+    settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
+    settings.EMAIL_TIMEOUT = 0.5
+    with socketserver.TCPServer(("127.0.0.1", 0), MailSession) as silent:  # it answers nobody
+        settings.EMAIL_HOST, settings.EMAIL_PORT = silent.server_address[:2]
+        begun = time.monotonic()
+        mails.send("Hello", TEMPLATE, CONTEXT, ADA)
+        assert time.monotonic() - begun < 0.4
+        sent()
+        assert Mail.objects.get().text  # it waits for the next attempt

@@ -1,11 +1,6 @@
 """E-mails: to set a new password, the same response for everybody; and about new browsers."""
 
 import re
-import socketserver
-import threading
-import time
-from collections.abc import Iterator
-from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -16,7 +11,6 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
-from django.utils import timezone
 from django.utils.http import urlsafe_base64_encode
 from django_otp.plugins.otp_totp.models import TOTPDevice
 
@@ -28,7 +22,6 @@ from tests.support.mails import sent
 from tests.support.nginx import Nginx
 from tests.support.server import Server, eventually
 from tests.support.staff import give_password
-from workspaces import mails
 from workspaces.accounts import passwords
 from workspaces.accounts.passwords import RESETS_BY_ADDRESS, RESETS_OF_ACCOUNT
 from workspaces.accounts.throttle import Limit
@@ -253,102 +246,6 @@ def test_user_gets_an_email_when_a_new_browser_has_signed_in(ada: User) -> None:
     assert "http://testserver/admin/security/" in text
     assert Client().post(LOGIN, {**form, "password": "wrong"}).status_code == 200
     sent_to(ada)  # nothing more
-
-
-class MailServer(socketserver.ThreadingTCPServer):
-    """A mail server that keeps what it gets."""
-
-    daemon_threads = True
-    received: list[str]
-
-
-class MailSession(socketserver.StreamRequestHandler):
-    """One session of SMTP (RFC 5321), as far as a client without extensions needs it."""
-
-    server: MailServer
-
-    def handle(self) -> None:
-        self.say("220 mail.example")
-        for line in self.rfile:
-            command = line.decode().strip().upper()
-            if command == "DATA":
-                self.say("354 go on")
-                lines = iter(self.rfile.readline, b".\r\n")
-                self.server.received.append(b"".join(lines).decode())
-            self.say("221 bye" if command == "QUIT" else "250 ok")
-            if command == "QUIT":
-                return
-
-    def say(self, reply: str) -> None:
-        self.wfile.write(f"{reply}\r\n".encode())
-
-
-@pytest.fixture
-def mail_server() -> Iterator[MailServer]:
-    with MailServer(("127.0.0.1", 0), MailSession) as server:
-        server.received = []
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield server
-        server.shutdown()
-
-
-@pytest.fixture
-def smtp(settings: Any, mail_server: MailServer) -> MailServer:
-    """The service uses this mail server."""
-    settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
-    settings.EMAIL_HOST, settings.EMAIL_PORT = mail_server.server_address[:2]
-    return mail_server
-
-
-TEMPLATE = "registration/password_reset_email.txt"
-CONTEXT = {"url": "https://api.example.com/admin/reset/MQ/secret-token/"}
-
-
-def test_email_arrives_at_the_mail_server_and_nothing_of_it_is_kept(
-    db: None, smtp: MailServer
-) -> None:
-    mails.send("Set a\nnew password", TEMPLATE, CONTEXT, "ada@acme.example")
-    sent()
-    [message] = smtp.received
-    assert "Subject: Set a new password\r\n" in message
-    assert "To: ada@acme.example\r\n" in message
-    assert "https://api.example.com/admin/reset/MQ/secret-token/" in message
-    assert Mail.objects.get().text == ""
-    mails.purge()
-    assert not Mail.objects.exists()
-
-
-def test_email_is_tried_for_a_day_and_by_another_process_if_the_first_is_killed(
-    db: None, smtp: MailServer, settings: Any, caplog: pytest.LogCaptureFixture
-) -> None:
-    port, settings.EMAIL_PORT = settings.EMAIL_PORT, 9  # nobody is there
-    mails.send("Set a new password", TEMPLATE, CONTEXT, "ada@acme.example")
-    sent()  # as if its process had been killed: the attempt has no result
-    assert "An e-mail was not sent: ConnectionRefusedError" in caplog.text
-    assert "secret-token" not in caplog.text
-    settings.EMAIL_PORT = port
-    sent()
-    assert smtp.received == []  # somebody may still be sending it
-    Mail.objects.update(due_at=timezone.now())
-    mails.purge()
-    sent()
-    assert len(smtp.received) == 1
-    mails.send("Set a new password", TEMPLATE, CONTEXT, "ada@acme.example")
-    Mail.objects.update(created_at=timezone.now() - timedelta(hours=25))
-    mails.purge()
-    assert not Mail.objects.exists()
-
-
-def test_emails_to_a_silent_mail_server_hold_no_page_and_end(db: None, settings: Any) -> None:
-    settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
-    settings.EMAIL_TIMEOUT = 0.5
-    with socketserver.TCPServer(("127.0.0.1", 0), MailSession) as silent:  # it answers nobody
-        settings.EMAIL_HOST, settings.EMAIL_PORT = silent.server_address[:2]
-        begun = time.monotonic()
-        mails.send("Hello", TEMPLATE, CONTEXT, "a@b.example")
-        assert time.monotonic() - begun < 0.4
-        sent()
-        assert Mail.objects.get().text  # it waits for the next attempt
 
 
 def real_link(user: User) -> tuple[str, str]:

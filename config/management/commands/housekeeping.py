@@ -1,6 +1,7 @@
 """housekeeping [--follow]: what has to be done now and then, whatever else runs."""
 
 import logging
+import threading
 from argparse import ArgumentParser
 from collections.abc import Callable
 from typing import Any
@@ -14,13 +15,12 @@ from apikeys.usage import purge as usage
 from config.management.progress import ProgressCommand
 from config.management.shutdown import Shutdown, graceful_shutdown
 from events import purge as events
-from events.webhooks import monitoring, secrets
-from events.webhooks import purge as deliveries
+from events.webhooks import secrets, services
 from workspaces import counts, mails
 
 logger = logging.getLogger(__name__)
 
-EVERY = 600.0  # seconds between two times with --follow; the timer of deploy/systemd has the same
+EVERY = 600.0  # seconds between two times with --follow
 
 
 def delete_sessions() -> None:
@@ -32,13 +32,12 @@ def delete_sessions() -> None:
 JOBS: dict[str, Callable[[], object]] = {
     "folding the counts of /me": counts.fold,
     "deleting old usage of keys and refused requests": usage.purge,
-    "deleting old events": events.purge,
-    "deleting old deliveries": deliveries.purge,
+    "deleting old events and deliveries": events.purge,
     "deleting expired sessions": delete_sessions,
     "encrypting the secrets of webhooks again": secrets.encrypt_again,
     "notifying of keys": keys.notify_of_keys,
-    "notifying of webhooks that fail": monitoring.notify_of_failing,
-    "sending e-mails": mails.deliver,  # that no process of webhooks has sent
+    "notifying of webhooks that fail": services.notify_of_failing,
+    "sending e-mails": mails.deliver,
     "deleting old e-mails": mails.purge,
 }
 
@@ -46,16 +45,18 @@ JOBS: dict[str, Callable[[], object]] = {
 class Command(ProgressCommand):
     requires_migrations_checks = True
     help = (
-        "Deletes what is older than it is kept, folds the counts of /me, and encrypts secrets "
-        "under the present SECRET_KEY. A timer runs it every ten minutes."
+        "Sends e-mails, deletes what is older than it is kept, folds the counts of /me, and "
+        "encrypts secrets under the present SECRET_KEY."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(
-            "--follow", action="store_true", help="again every ten minutes, until a signal"
+            "--follow", action="store_true", help="at once, then every ten minutes until a signal"
         )
 
     def handle(self, *, follow: bool, **options: Any) -> None:
+        if follow:
+            threading.Thread(target=mails.send_for_ever, daemon=True).start()
         with graceful_shutdown() as shutdown:
             failed = self._do_all(shutdown)
             while follow:

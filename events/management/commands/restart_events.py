@@ -7,7 +7,6 @@ from django.db import connection, transaction
 
 from audit.models import Action
 from audit.record import record
-from config.runtime.postgresql.roles import as_owner
 from config.runtime.request_context import actor
 
 # They keep their order: all have the same position, except for their ids.
@@ -26,7 +25,7 @@ class Command(BaseCommand):
     )
 
     def handle(self, **options: Any) -> None:
-        with as_owner(), transaction.atomic(), connection.cursor() as cursor:
+        with transaction.atomic(), connection.cursor() as cursor:
             cursor.execute(_RESTART)
-        record(Action.COMMAND_RUN, by=actor(), detail="The feed of events starts anew")
+            record(Action.COMMAND_RUN, by=actor(), detail="The feed of events starts anew")
         self.stdout.write("The feed of events starts anew.")

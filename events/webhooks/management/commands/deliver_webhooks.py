@@ -1,9 +1,8 @@
 """deliver_webhooks [--metrics-port PORT]"""
 
 import asyncio
-import threading
+import os
 from argparse import ArgumentParser
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from django.core.management.base import BaseCommand
@@ -11,16 +10,16 @@ from django.db import connection
 from prometheus_client import start_http_server
 
 from config.management.shutdown import graceful_shutdown
+from events.webhooks.monitoring import PROCESS
 from events.webhooks.worker import Worker
-from workspaces.mails import send_until
 
 
 class Command(BaseCommand):
     requires_migrations_checks = True
     requires_system_checks = ()  # they load every view, in a process that runs for ever
     help = (
-        "Delivers events to the webhook endpoints, and sends e-mails, until a signal. Any number "
-        "may run at the same time; one that is killed loses nothing."
+        "Delivers events to the webhook endpoints until a signal. Any number may run at the same "
+        "time; one that is killed loses nothing."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -32,10 +31,6 @@ class Command(BaseCommand):
         if metrics_port:
             start_http_server(metrics_port, "127.0.0.1")
         connection.close()  # that of this thread, which needs none any more
-        stopping = threading.Event()
-        with graceful_shutdown() as shutdown, ThreadPoolExecutor(1, "mails") as threads:
-            threads.submit(send_until, stopping)
-            try:
-                asyncio.run(Worker().run(shutdown))
-            finally:
-                stopping.set()
+        os.environ["PGAPPNAME"] = PROCESS  # of the connections from now on
+        with graceful_shutdown() as shutdown:
+            asyncio.run(Worker().run(shutdown))
