@@ -37,7 +37,7 @@ AT_ONCE = 6  # of a kind that nginx passes on to an instance: max_conns in deplo
 GRANIAN = f"granian --log-level warning --host {HOST} --port {{port}}"
 WSGI = "--interface wsgi --http 1 --no-ws --respawn-failed-workers --workers-kill-timeout 30 \
 config.wsgi:application --blocking-threads"
-API = {"DJANGO_SETTINGS_MODULE": "config.api_settings", "LOG_LEVEL": "INFO", "LOG_FORMAT": "json"}
+API = {"DJANGO_SETTINGS_MODULE": "config.api_settings", "LOG_FORMAT": "json"}
 # redis-py uses hiredis wherever it is importable; requirements.txt does not have it.
 AS_INSTALLED = {"PYTHONPATH": str(ROOT / "bench" / "peers" / "without_hiredis")}
 

@@ -13,9 +13,10 @@ class MeViewSet(ApiViewSet):
     """Which workspace and key a request uses, with document counts by status."""
 
     def retrieve(self, request: Request) -> Response:
+        key = self.key
         summary = Summary(
-            workspace=Workspace(self.key.workspace_id, self.key.workspace_name),
-            key=Key(self.key.id, self.key.name),
-            documents=counts(self.key.workspace_id),
+            workspace=Workspace(key.workspace_id, key.workspace_name),
+            key=Key(key.id, key.name),
+            documents=counts(key.workspace_id),
         )
         return cacheable_response(request, Me(summary))

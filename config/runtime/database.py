@@ -5,6 +5,7 @@ time, and Django's loader of times is Python. For a page of documents that takes
 """
 
 import contextlib
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -25,6 +26,8 @@ from psycopg.types.datetime import TimestamptzLoader
 # that is read-only during a failover.
 UNAVAILABLE = (InterfaceError, InternalError, OperationalError)
 
+_thread = threading.local()  # a cursor each: a new one would take a third of a short statement
+
 
 def fetch(sql: str, parameters: Sequence[Any], row: Callable[..., Any] | None = None) -> list[Any]:
     """Runs a prepared statement on this thread's connection and returns its rows, if it has any.
@@ -39,10 +42,17 @@ def fetch(sql: str, parameters: Sequence[Any], row: Callable[..., Any] | None = 
     Raises:
         django.db.Error: as from Django's own cursors.
     """
-    with _cursor(Cursor, sql, parameters, row) as cursor:
+    database = _connected()
+    cursor: Cursor[Any] | None = getattr(_thread, "cursor", None)
+    if cursor is None or cursor.connection is not database.connection:
+        cursor = _thread.cursor = Cursor(database.connection)
+    with database.wrap_database_errors:
+        cursor.row_factory = args_row(row) if row else tuple_row
         cursor.execute(sql, parameters, prepare=True, binary=True)
         # Not `cursor.description`, which makes an object for each column.
-        return cursor.fetchall() if cursor.pgresult and cursor.pgresult.nfields else []
+        rows = cursor.fetchall() if cursor.pgresult and cursor.pgresult.nfields else []
+    _log(database, sql, parameters)
+    return rows
 
 
 def fetch_planned(settings: str, sql: str, parameters: Sequence[Any], row: Any = None) -> list[Any]:
@@ -52,29 +62,31 @@ def fetch_planned(settings: str, sql: str, parameters: Sequence[Any], row: Any =
         settings: statements before it in the same round trip (`SET LOCAL …;`).
         parameters: each is of a type that psycopg writes as a literal.
     """
-    with _cursor(ClientCursor, sql, parameters, row) as cursor:
+    database = _connected()
+    factory = args_row(row) if row else tuple_row
+    with (
+        database.wrap_database_errors,
+        ClientCursor(database.connection, row_factory=factory) as cursor,
+    ):
         cursor.adapters.register_loader("timestamptz", TimestamptzLoader)  # not Django's
         cursor.execute(settings + sql, parameters)
         while cursor.nextset():
             pass
         rows: list[Any] = cursor.fetchall()
-        return rows
+    _log(database, sql, parameters)
+    return rows
 
 
-@contextlib.contextmanager
-def _cursor(
-    kind: type[Cursor[Any]], sql: str, parameters: Sequence[Any], row: Any
-) -> Iterator[Any]:
-    """A cursor of psycopg on this thread's connection, with Django's errors and list of queries."""
-    database: Any = connections[DEFAULT_DB_ALIAS]
+def _connected() -> Any:
+    """Django's connection of this thread, open."""
+    database = connections[DEFAULT_DB_ALIAS]
     if database.connection is None:
         database.ensure_connection()
-    factory = args_row(row) if row else tuple_row
-    with (
-        database.wrap_database_errors,
-        kind(database.connection, row_factory=factory) as cursor,
-    ):
-        yield cursor
+    return database
+
+
+def _log(database: Any, sql: str, parameters: Sequence[Any]) -> None:
+    """Adds the statement to Django's list of queries, if there is one."""
     if database.queries_logged:
         database.queries_log.append({"sql": database.ops.compose_sql(sql, parameters)})
 

@@ -2,19 +2,20 @@
 
 import logging
 import re
+import sys
+import time
 from collections.abc import Mapping
 from contextvars import ContextVar
 from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
+from django.conf import settings
 from django.http import HttpRequest
 from django.utils.encoding import escape_uri_path
 
 from config.runtime.key_format import cut_raw_keys
 from config.runtime.request_context import client_address
-
-_access = logging.getLogger("access")
 
 # What a line as text has, besides the request itself and its response.
 SHOWN = ("bytes", "key_prefix", "workspace_id", "client_address", "reason")
@@ -45,7 +46,11 @@ def redact(text: str) -> str:
 
 def redact_sent(text: str) -> str:
     """What a client chose, a path or a user agent: long runs of letters and digits are cut too."""
-    return redact(_LONG_RUN.sub(_cut, text))
+    return redact(_cut_long_runs(text))
+
+
+def _cut_long_runs(text: str) -> str:
+    return _LONG_RUN.sub(_cut, text)
 
 
 def _cut(match: re.Match[str]) -> str:
@@ -73,21 +78,26 @@ class RedactingFormatter(logging.Formatter):
 
 
 class JsonFormatter(logging.Formatter):
-    """One JSON object a line: the record, its `fields` if it has any, and its traceback."""
+    """One JSON object a line: the record, and its traceback."""
 
     def format(self, record: logging.LogRecord) -> str:
-        time = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
         line = {
-            "time": time.replace("+00:00", "Z"),
-            "level": record.levelname,
-            "logger": record.name,
-            "message": record.getMessage(),
-            "request_id": request_id.get() or "-",
-            **getattr(record, "fields", {}),
+            **_start(record.levelname, record.name, record.getMessage()),
+            **({"exception": self.formatException(record.exc_info)} if record.exc_info else {}),
         }
-        if record.exc_info:
-            line["exception"] = self.formatException(record.exc_info)
         return redact(msgspec.json.encode(line).decode())
+
+
+def _start(level: str, logger: str, message: str) -> dict[str, object]:
+    """What the JSON object of every line begins with."""
+    time = datetime.now(UTC).isoformat(timespec="milliseconds")
+    return {
+        "time": time.replace("+00:00", "Z"),
+        "level": level,
+        "logger": logger,
+        "message": message,
+        "request_id": request_id.get() or "-",
+    }
 
 
 def log_request(
@@ -101,6 +111,8 @@ def log_request(
 ) -> None:
     """Writes the access log's line of a request that has a response.
 
+    It is written without Python's loggers, which would take twice as long.
+
     Args:
         seconds: until the response began.
         length: bytes of its body, None if that is not known.
@@ -109,20 +121,24 @@ def log_request(
     fields = {
         "method": method,
         "route": route,
-        "path": redact_sent(escape_uri_path(request.path)),  # prevents log injection
+        "path": _cut_long_runs(escape_uri_path(request.path)),  # prevents log injection
         "status": status,
         "milliseconds": round(seconds * 1000, 1),
         "bytes": length,
         "key_prefix": None,
         "workspace_id": None,
         "client_address": client_address(request),
-        "user_agent": redact_sent(request.META.get("HTTP_USER_AGENT", "")) or None,
+        "user_agent": _cut_long_runs(request.META.get("HTTP_USER_AGENT", "")) or None,
         "reason": None,
         **notes,
     }
-    shown = " ".join(f"{name}={'-' if fields[name] is None else fields[name]}" for name in SHOWN)
+    shown = " ".join([f"{name}={'-' if fields[name] is None else fields[name]}" for name in SHOWN])
     line = f"{method} {fields['path']} {status} {fields['milliseconds']} ms {shown}"
-    _access.info(line, extra={"fields": fields})
+    if settings.LOG_FORMAT == "json":
+        line = msgspec.json.encode({**_start("INFO", "access", line), **fields}).decode()
+    else:
+        line = f"{time.strftime('%Y-%m-%d %H:%M:%S')} INFO access [{request_id.get()}] {line}"
+    sys.stderr.write(f"{redact(line)}\n")
 
 
 def configuration(format: str) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 Every statement has the same condition: the key's workspace, and no deleted document.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
@@ -17,6 +17,7 @@ from documents.api.serializers import (
     RECIPIENT_COLUMNS,
     Recipient,
     WorkspaceDocument,
+    document,
 )
 
 
@@ -32,6 +33,7 @@ def columns(table: str, names: Iterable[str]) -> str:
     return ", ".join(f'{table}."{n}"{"::text" if n.endswith("id") else ""}' for n in names)
 
 
+_OWN = len(DOCUMENT_COLUMNS)
 DOCUMENT_COLUMNS_SQL = columns("document", DOCUMENT_COLUMNS)
 # The rule is also in documents/download/files.py, with Django's queries.
 _VISIBLE = "document.workspace_id = {} AND document.deleted_at IS NULL"
@@ -75,11 +77,10 @@ class WorkspaceDocuments:
         """
         condition = (_STATUS if status else "") + (_AFTER if after else "") + _PAGE
         values = ((status,) if status else ()) + (after or ()) + (limit + 1,)
-        found = fetch(_documents(condition), (self.workspace_id, *values), WorkspaceDocument)
-        page = found[:limit]
+        found = fetch(_documents(condition), (self.workspace_id, *values))
+        page = with_recipients(found[:limit])
         more = len(found) > limit
         position = Position(page[-1].created_at, UUID(page[-1].id)) if more else None
-        add_recipients(page)
         return page, position
 
     def one(self, id: str) -> WorkspaceDocument:
@@ -89,13 +90,11 @@ class WorkspaceDocuments:
             DocumentNotFound: the id is unknown, malformed, deleted, or another workspace's.
         """
         uuid = parsed(id)
-        rows = fetch(_ONE, (self.workspace_id, uuid), _with_recipient) if uuid else []
+        rows = fetch(_ONE, (self.workspace_id, uuid)) if uuid else []
         if not rows:
             raise DocumentNotFound
-        document: WorkspaceDocument = rows[0][0]
-        document.recipients = [recipient for _, recipient in rows if recipient]
-        document.complete()
-        return document
+        own, columns = rows[0][:_OWN], [row[_OWN:] for row in rows]
+        return document(own, [Recipient(*each) for each in columns if each[0]])
 
 
 def parsed(text: str) -> UUID | None:
@@ -107,23 +106,13 @@ def parsed(text: str) -> UUID | None:
     return id if str(id) == text.lower() else None
 
 
-def add_recipients(documents: list[WorkspaceDocument]) -> None:
-    """Completes documents with their recipients."""
-    by_id = {document.id: document for document in documents}
-    ids = f"{{{','.join(by_id)}}}"  # psycopg would need as long as the rest to write a list
-    for document_id, recipient in fetch(_RECIPIENTS, (ids,), _recipient) if documents else ():
-        by_id[document_id].recipients.append(recipient)
-    for document in documents:
-        document.complete()
-
-
-def _recipient(document_id: str, *values: Any) -> tuple[str, Recipient]:
-    return document_id, Recipient(*values)
-
-
-def _with_recipient(*values: Any) -> tuple[WorkspaceDocument, Recipient | None]:
-    own, recipient = values[: len(DOCUMENT_COLUMNS)], values[len(DOCUMENT_COLUMNS) :]
-    return WorkspaceDocument(*own), Recipient(*recipient) if recipient[0] else None
+def with_recipients(rows: Sequence[Sequence[Any]]) -> list[WorkspaceDocument]:
+    """The documents of rows with DOCUMENT_COLUMNS, whole."""
+    recipients: dict[str, list[Recipient]] = {row[0]: [] for row in rows}
+    ids = f"{{{','.join(recipients)}}}"  # psycopg would need as long as the rest to write a list
+    for document_id, *columns in fetch(_RECIPIENTS, (ids,)) if rows else ():
+        recipients[document_id].append(Recipient(*columns))
+    return [document(row, recipients[row[0]]) for row in rows]
 
 
 @cache

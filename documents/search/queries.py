@@ -12,7 +12,7 @@ from uuid import UUID
 
 from config.api.errors import InvalidParameter
 from config.runtime.database import fetch, fetch_planned
-from documents.api.queries import DOCUMENT_COLUMNS_SQL, Position
+from documents.api.queries import DOCUMENT_COLUMNS_SQL, Position, with_recipients
 from documents.api.queries import VISIBLE_UNKNOWN as VISIBLE
 from documents.api.serializers import WorkspaceDocument
 from documents.search.conditions import (
@@ -71,17 +71,17 @@ class _Looked(NamedTuple):
 
     Attributes:
         number: of the documents that were looked at, from 1 on.
-        document: None if it does not match.
+        document: its row; None if it does not match.
     """
 
     time: datetime
     id: UUID
     number: int
-    document: WorkspaceDocument | None
+    document: tuple[Any, ...] | None
 
 
 def _looked(time: datetime, id: UUID, number: int, matches: bool, *document: Any) -> _Looked:
-    return _Looked(time, id, number, WorkspaceDocument(*document) if matches else None)
+    return _Looked(time, id, number, document if matches else None)
 
 
 def search(
@@ -128,7 +128,8 @@ def search(
     elif found and found[-1].number == most:
         following = Position(found[-1].time, found[-1].id)
         searched_to = found[-1].time if len(matching) < limit else None
-    return Page([row.document for row in matching], following, searched_to)
+    documents = with_recipients([row.document for row in matching if row.document])
+    return Page(documents, following, searched_to)
 
 
 def _words(title: str | None) -> list[str]:

@@ -9,7 +9,6 @@ from config.api.parameters import limit, single
 from config.api.responses import as_json, cacheable_response, link_to_next
 from config.api.viewsets import ApiViewSet
 from documents.api.pagination import decode_cursor, encode_cursor
-from documents.api.queries import add_recipients
 from documents.api.serializers import DocumentPage
 from documents.search.parameters import CURSOR_EXPECTED, read
 from documents.search.queries import search
@@ -25,7 +24,6 @@ class SearchViewSet(ApiViewSet):
         scope = (self.key.workspace_id, f"search {as_json(asked).decode()}")
         after = decode_cursor(cursor, *scope, CURSOR_EXPECTED) if cursor else None
         found = search(scope[0], asked, after, size)
-        add_recipients(found.documents)
         page = DocumentPage(found.documents, None)
         headers = {}
         if found.next:

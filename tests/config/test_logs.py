@@ -23,6 +23,7 @@ from tests.config.test_errors import renamed
 from tests.support import factories, staff
 from tests.support.client import get
 from tests.support.factories import Tenant
+from tests.support.fixtures import AccessLog
 from tests.support.nginx import Nginx
 from tests.support.server import ROOT, Server, eventually
 
@@ -131,32 +132,26 @@ def revoked(tenant: Tenant) -> str:
     ],
 )
 def test_log_has_the_reason_of_a_401(
-    acme: Tenant, caplog: pytest.LogCaptureFixture, authorization: str | None, reason: str
+    acme: Tenant, access_log: AccessLog, authorization: str | None, reason: str
 ) -> None:
     raw = {"unknown": keys.generate(), "revoked": revoked(acme)}.get(authorization or "")
     get("/api/v1/me", f"Bearer {raw}" if raw else authorization)
-    fields = access_fields(caplog)
+    [fields] = access_log()
     assert fields["status"] == 401
     assert fields["reason"] == reason
     assert fields["key_prefix"] == (raw[:12] if raw else None)
     assert fields["workspace_id"] is None
 
 
-def test_log_has_nothing_of_what_is_no_key(db: None, caplog: pytest.LogCaptureFixture) -> None:
-    for text in ("dtd_hunter2", "dtd_" + "x" * 39, "dtd_" + "x" * 39 + "!"):
-        caplog.clear()
+def test_log_has_nothing_of_what_is_no_key(db: None, access_log: AccessLog) -> None:
+    texts = ("dtd_hunter2", "dtd_" + "x" * 39, "dtd_" + "x" * 39 + "!")
+    for text in texts:
         get("/api/v1/me", f"Bearer {text}")
-        assert access_fields(caplog)["key_prefix"] is None
-
-
-def access_fields(caplog: pytest.LogCaptureFixture) -> dict[str, Any]:
-    """The fields of the only request."""
-    [fields] = [vars(record)["fields"] for record in caplog.records if record.name == "access"]
-    return dict(fields)
+    assert [fields["key_prefix"] for fields in access_log()] == [None] * len(texts)
 
 
 def test_log_has_the_reason_of_other_refusals(
-    acme: Tenant, freebie: Tenant, frozen: Tenant, caplog: pytest.LogCaptureFixture
+    acme: Tenant, freebie: Tenant, frozen: Tenant, access_log: AccessLog
 ) -> None:
     for tenant, path, status, reason in (
         (freebie, "/me", 402, "plan does not include"),
@@ -165,9 +160,8 @@ def test_log_has_the_reason_of_other_refusals(
         (acme, f"/documents/{uuid4()}", 404, "no such document"),
         (acme, "/nothing", 404, "no such path"),
     ):
-        caplog.clear()
         assert tenant.get(path).status == status
-        assert reason in access_fields(caplog)["reason"]
+        assert reason in access_log()[-1]["reason"]
 
 
 def test_log_has_the_cause_of_a_503(json_server: Server, acme: Tenant) -> None:

@@ -1,8 +1,9 @@
 """The fixtures of all tests: the cast they speak of, and the servers they talk to."""
 
 import contextlib
+import json
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -69,6 +70,16 @@ def as_owner(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Itera
     """
     with django_db_blocker.unblock(), roles.as_owner():
         yield
+
+
+AccessLog = Callable[[], list[dict[str, Any]]]
+
+
+@pytest.fixture
+def access_log(settings: Any, capsys: pytest.CaptureFixture[str]) -> AccessLog:
+    """Reads the lines of requests that this process has handled since it was last read."""
+    settings.LOG_FORMAT = "json"
+    return lambda: [json.loads(line) for line in capsys.readouterr().err.splitlines()]
 
 
 @pytest.fixture(autouse=True)

@@ -13,6 +13,7 @@ from django.utils import timezone
 from audit.models import Action, AuditEntry
 from tests.support import staff
 from tests.support.factories import Tenant
+from tests.support.fixtures import AccessLog
 from tests.support.staff import asked
 from workspaces.accounts import sessions
 from workspaces.models import Session
@@ -84,11 +85,10 @@ def test_session_is_stored_once_a_minute(ada: Client, wait: Wait) -> None:
     assert stored() == []
 
 
-def test_access_log_names_a_page_s_user(acme: Tenant, caplog: pytest.LogCaptureFixture) -> None:
-    with caplog.at_level("INFO", "access"):
-        staff.signed_in(acme.admin).get(INDEX)
-        Client().get(INDEX)
-    page, anonymous = (vars(record)["fields"] for record in caplog.records)
+def test_access_log_names_a_page_s_user(acme: Tenant, access_log: AccessLog) -> None:
+    staff.signed_in(acme.admin).get(INDEX)
+    Client().get(INDEX)
+    page, anonymous = access_log()
     assert page["user"] == str(acme.admin.pk)
     assert "user" not in anonymous
 
