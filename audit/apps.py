@@ -11,4 +11,4 @@ class AuditConfig(AppConfig):
         from audit import checks, monitoring  # noqa: F401, PLC0415 - registers them
         from config.runtime import metrics  # noqa: PLC0415 - needs the settings
 
-        metrics.read_database(monitoring.read_metrics)
+        metrics.readers.append(monitoring.read_metrics)

@@ -1,16 +1,15 @@
-"""System checks of the audit log and of backups, and whether an entry can be written."""
+"""System checks of the audit log and of backups."""
 
 from datetime import timedelta
 
 from django.conf import settings
-from django.core.checks import Error, Info, Tags, Warning  # noqa: A004
-from django.core.exceptions import ImproperlyConfigured
+from django.core.checks import CheckMessage, Error, Info, Warning  # noqa: A004
 from django.db import connection, transaction
 from django.utils import timezone
 
 from audit.models import NEWEST_FIRST, Action, AuditEntry
 from audit.sealing import guards, keys, laptop, state
-from config.checks import DATABASE, QUICK, Found, finds
+from config.checks import DATABASE, Found, asks_service
 
 # On a full disk, a row still finds room in a page. Rows beyond work_mem are written to
 # a file on PostgreSQL's disk. The INSERT of no rows is refused without the privilege, and where
@@ -23,51 +22,46 @@ _WRITABLE = """
 """
 
 
-def check_writable() -> None:
-    """Raises an exception if no entry can be written, so that nothing can be downloaded."""
+@asks_service("audit.004", "readyz database", hint=DATABASE)
+def writable() -> Found:
+    """Whether an entry can be written; otherwise nothing can be downloaded."""
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(_WRITABLE)
+    yield Info("The audit log can be written.")
 
 
-@finds("audit.001", Tags.database, QUICK, hint=DATABASE)
+@asks_service("audit.001", hint=DATABASE)
 def protection() -> Found:
     """What the roles may do, and the triggers."""
     for text in guards.problems():
-        yield Error, text, "See docs/reference.md; config/privileges.sql has what roles may do."
+        yield Error(text, hint="config/privileges.sql has what roles may do.")
 
 
-@finds("audit.002")
-def sealing_variables() -> Found:
+@asks_service("audit.002", hint="docs/reference.md says what belongs there.")
+def sealing() -> Found:
+    """Whether keys and witnesses are usable, and the log is sealed and found to be intact."""
     from audit.sealing import witnesses  # noqa: PLC0415 - loads boto3
 
-    if not settings.AUDIT_PUBLIC_KEYS:
-        text = "AUDIT_PUBLIC_KEYS is not set: nobody can verify the audit log."
-        yield Warning, text, "Make a key with `make_audit_key NAME`, and run `seal_audit`."
-    elif "bucket" not in settings.AUDIT_WITNESSES and not laptop.provided():
-        text = "AUDIT_WITNESSES has no `bucket`: who administers this machine can change the log."
-        yield Warning, text, "Add `bucket`, with AUDIT_WITNESS_BUCKET in which objects are locked."
-    try:
-        if settings.AUDIT_PUBLIC_KEYS:
-            keys.public_keys()
-        witnesses.witnesses(settings.AUDIT_WITNESSES)
-    except ImproperlyConfigured as exc:
-        yield Error, str(exc), "docs/reference.md says what belongs there."
-
-
-def _newest(action: Action) -> AuditEntry | None:
-    return AuditEntry.objects.filter(action=action).order_by(*NEWEST_FIRST).first()
-
-
-@finds("audit.003", Tags.database, QUICK, hint=DATABASE)
-def backup_and_verification() -> Found:
-    """Whether there is a backup of yesterday, and the log is sealed and verified every week."""
-    wanted = [] if laptop.provided() else [(Action.BACKUP_MADE, 26, "Run: deploy/backup FOLDER")]
+    witnesses.witnesses(settings.AUDIT_WITNESSES)
     if settings.AUDIT_PUBLIC_KEYS:
-        wanted.append((Action.LOG_VERIFIED, 8 * 24, "Run: deploy/manage verify_audit"))
+        keys.public_keys()
         for text in state.read().warnings():
-            yield Error, text, "See docs/reference.md."
-    for action, hours, hint in wanted:
-        newest = _newest(action)
-        when = f"{newest.created_at:%Y-%m-%d %H:%M} UTC: {newest.detail}" if newest else "never."
-        late = newest is None or timezone.now() - newest.created_at > timedelta(hours=hours)
-        yield Warning if late else Info, f"{action.label}, last: {when}", hint
+            yield Error(text, hint="See docs/reference.md.")
+        yield newest(Action.LOG_VERIFIED, 8 * 24, "Run: deploy/manage verify_audit")
+    else:
+        text = "AUDIT_PUBLIC_KEYS is not set: nobody can verify the audit log."
+        yield Warning(text, hint="Run: deploy/install EMAIL --seal")
+
+
+@asks_service("audit.003", hint=DATABASE)
+def backup() -> Found:
+    if not laptop.provided():
+        yield newest(Action.BACKUP_MADE, 26, "Run: deploy/backup FOLDER")
+
+
+def newest(action: Action, hours: int, hint: str) -> CheckMessage:
+    """When the action was last recorded; a warning if it is more hours ago."""
+    entry = AuditEntry.objects.filter(action=action).order_by(*NEWEST_FIRST).first()
+    late = entry is None or timezone.now() - entry.created_at > timedelta(hours=hours)
+    when = f"{entry.created_at:%Y-%m-%d %H:%M} UTC: {entry.detail}" if entry else "never."
+    return (Warning if late else Info)(f"{action.label}, last: {when}", hint=hint)

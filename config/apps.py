@@ -1,12 +1,13 @@
 """The project as an app, with its system checks and the `run` command; and the admin."""
 
 from django.apps import AppConfig
+from django.conf import settings
 from django.contrib import admin
 from django.contrib.admin import apps as admin_apps
 from django.contrib.staticfiles import apps as static_files_apps
 from django.core.cache import close_caches
 from django.core.signals import request_finished, request_started
-from django.db import close_old_connections, connection, reset_queries
+from django.db import close_old_connections, reset_queries
 
 
 class ConfigConfig(AppConfig):
@@ -16,10 +17,11 @@ class ConfigConfig(AppConfig):
         from config import checks  # noqa: F401, PLC0415 - registers them
         from config.runtime.database import close_failed  # noqa: PLC0415
 
-        if not connection.settings_dict["CONN_HEALTH_CHECKS"]:  # in config.api_settings
+        if settings.API_ONLY:
+            # What Django does before and after each request, but for what the API needs of it.
             request_started.disconnect(reset_queries)
-            for signal in (request_started, request_finished):
-                signal.disconnect(close_old_connections)
+            request_started.disconnect(close_old_connections)
+            request_finished.disconnect(close_old_connections)
             request_finished.disconnect(close_caches)  # ours has nothing to close
             request_finished.connect(close_failed)
 

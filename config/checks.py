@@ -2,209 +2,146 @@
 
 `manage.py check` has what the service refuses to start with, `--deploy` what should not be
 deployed, and `--deploy --database default` asks each service too. The page System has the same
-list. The apps have more in their own `checks.py`.
+list, and `/readyz` a part of it. The apps have more in their own `checks.py`.
 """
 
-import os
-import socket
 import ssl
 import subprocess
-import time
 from collections.abc import Callable, Iterator
-from contextlib import nullcontext
-from difflib import get_close_matches
-from importlib import import_module
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, Info, Tags, Warning, register  # noqa: A004
 from django.db import connection
+from django.db.migrations.executor import MigrationExecutor
+from django.utils import timezone
+from django.utils.module_loading import import_string
 
 from config import cache, env, version
-from config.runtime import health
-from config.runtime.database import part_limits
+from config.runtime.database import fetch
 from config.runtime.logs import redact
 
-QUICK = "quick"  # the tag of checks that ask PostgreSQL alone: the start page has their findings
-SECONDS = 2.0  # for a statement, or for the response of another program
 DATABASE = "Check DATABASE_URL, and that PostgreSQL runs."
+SECONDS = 2.0  # for the response of another program
 TLS, NGINX = Path("/etc/documents-api/tls"), ("127.0.0.1", 443)  # as deploy/install makes it
 
-Level = type[Error | Warning | Info]
-Found = Iterator[tuple[Level, str, str]]  # with a text and a hint
+Found = Iterator[CheckMessage]
 
 
-def finds(name: str, *tags: str, hint: str = "", deploy: bool = True) -> Callable[..., Any]:
-    """Registers a check.
+def asks_service(name: str, *tags: str, hint: str) -> Callable[..., Any]:
+    """Registers a check that asks a service, for `--deploy --database default`.
 
-    Args:
-        name: such as "config.007": the id of its errors is then "config.E007".
-        tags: with `Tags.database` it asks a service, and with `QUICK` only PostgreSQL.
-        hint: what to do if the service does not respond.
+    If the service does not respond, that is an error with this hint. In the ids of what the check
+    finds, the name "config.007" becomes "config.E007", or W or I. `/readyz` looks for the tags.
     """
-    app, number = name.split(".")
 
-    def decorate(read: Callable[[], Found]) -> Callable[..., list[CheckMessage]]:
-        @register(*tags, deploy=deploy)
+    def decorate(find: Callable[[], Found]) -> Callable[..., list[CheckMessage]]:
+        @register(Tags.database, *tags, deploy=True)
         def check(databases: Any = None, **kwargs: Any) -> list[CheckMessage]:
-            if Tags.database in tags and not databases:
-                return []
             try:
-                with part_limits(SECONDS) if QUICK in tags else nullcontext():
-                    found = [*read()]
+                found = [*find()] if databases else []
             except Exception as exc:
-                why = str(exc).strip().partition("\n")[0] or type(exc).__name__
-                found = [(Error, f"{read.__name__.replace('_', ' ').capitalize()}: {why}", hint)]
-            return [
-                level(
-                    redact(text),
-                    hint=None if level is Info else hint,
-                    id=f"{app}.{level.__name__[0]}{number}",
-                )
-                for level, text, hint in found
-            ]
+                what = find.__name__.replace("_", " ").capitalize()
+                found = [Error(redact(f"{what}: {exc or type(exc).__name__}"), hint=hint)]
+            for each in found:
+                each.id = name.replace(".", f".{type(each).__name__[0]}")
+            return found
 
         return check
 
     return decorate
 
 
-@finds("config.001", deploy=False)
-def environment() -> Found:
+@register()
+def environment(**kwargs: Any) -> list[CheckMessage]:
     """What the service refuses to start with."""
-    for each in env.missing():
-        yield Error, f"{each.name} is not set.", f"Set it to {each.help}."
-    for key in (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS):
-        if key != "not-set" and (len(key) < 50 or len(set(key)) < 5):
-            yield Error, "SECRET_KEY or a fallback can be guessed.", "Use 50 random characters."
-    if "*" in settings.ALLOWED_HOSTS:  # links would lead to whatever host a client names
-        yield Error, "ALLOWED_HOSTS accepts every host.", "Set it to the service's own host names."
-    if settings.DEBUG and settings.HTTPS_ONLY:
-        yield Error, "DEBUG is on: pages show tracebacks.", "Leave DEBUG unset."
+    return [
+        Error(f"{each.name} is not set.", hint=f"Set it to {each.help}.", id="config.E001")
+        for each in env.missing()
+    ]
 
 
-@finds("config.002")
-def deployment() -> Found:
-    """What the service starts with, although it should not be deployed like that."""
-    if settings.UPGRADE_URL.startswith("https://example.com/"):
-        hint = "Set UPGRADE_URL to the page where a workspace admin changes the plan."
-        yield Error, "A 402 leads customers to https://example.com/.", hint
-    if settings.COUNT_IN_PROCESS:
-        hint = "Set it to redis://HOST:PORT/NUMBER, unless the service is one process."
-        yield Warning, "REDIS_URL is memory://: each process allows the whole rate limit.", hint
-    if not settings.HTTPS_ONLY:
-        text = "HTTPS_ONLY is off: keys and passwords may be sent unencrypted."
-        yield Warning, text, "Leave HTTPS_ONLY unset."
-    elif not settings.TRUSTED_PROXIES:
-        text = "TRUSTED_PROXIES is 0: behind nginx, every request seems to be unencrypted."
-        yield Warning, text, "Set it to the number of proxies, 1 with deploy/nginx.conf."
-    if settings.SECOND_FACTOR == "nobody":
-        text = "SECOND_FACTOR is nobody: a password is enough to sign in as an operator."
-        yield Warning, text, "Leave SECOND_FACTOR unset."
-    for name in sorted(os.environ.keys() - env.VARIABLES.keys()):
-        for like in get_close_matches(name, env.VARIABLES, 1, 0.85):
-            yield Warning, f"{name} is no variable of the service.", f"Perhaps: {like}"
-
-
-@finds("config.003", Tags.database, QUICK, hint=DATABASE)
+@asks_service("config.003", "readyz migrations", hint=DATABASE)
 def database() -> Found:
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT current_setting('server_version'), current_user")
-        number, role = cursor.fetchall()[0]
-    yield Info, f"{version.line()}, with PostgreSQL {number} as {role}.", ""
-    if missing := health.unapplied():
-        yield Error, f"The database lacks {', '.join(missing)}.", "Run: deploy/manage migrate"
+    executor = MigrationExecutor(connection)
+    if plan := executor.migration_plan(executor.loader.graph.leaf_nodes()):
+        text = f"The database lacks {', '.join(str(migration) for migration, _ in plan)}."
+        yield Error(text, hint="Run: deploy/manage migrate")
+    [(number, role)] = fetch("SELECT current_setting('server_version'), current_user", [])
+    yield Info(f"{version.line()}, with PostgreSQL {number} as {role}.")
 
 
 # PostgreSQL shows other roles' sessions to a member of pg_read_all_stats. A second sealer waits for
 # an advisory lock as long as the first one lives.
-_LONG = """
-    SELECT pid, usename, application_name, state,
-        extract(epoch FROM clock_timestamp() - xact_start)::int, (
-            SELECT string_agg(DISTINCT relation::regclass::text, ', ') FROM pg_locks
-            WHERE pg_locks.pid = session.pid AND granted AND mode = 'AccessExclusiveLock'
-                AND relation IN (SELECT relid FROM pg_stat_user_tables)
-        ), (
-            SELECT count(*) FROM pg_stat_activity AS waiting
-            WHERE wait_event_type = 'Lock' AND wait_event <> 'advisory'
-                AND session.pid = ANY (pg_blocking_pids(waiting.pid))
-        )
-    FROM pg_stat_activity AS session
-    WHERE datname = current_database() AND pid <> pg_backend_pid()
-        AND backend_type = 'client backend' AND xact_start < clock_timestamp() - interval '2 s'
+_IN_THE_WAY = """
+    SELECT pid, usename || ', ' || application_name || '; ' || state,
+        extract(epoch FROM clock_timestamp() - xact_start)::int
+    FROM pg_stat_activity WHERE datname = current_database() AND (
+        pid IN (SELECT unnest(pg_blocking_pids(pid)) FROM pg_stat_activity
+            WHERE wait_event_type = 'Lock' AND wait_event <> 'advisory')
+        OR xact_start < now() - interval '1 minute' AND state LIKE 'idle%%'
+        OR xact_start < now() - interval '1 hour' AND backend_type = 'client backend')
 """
 
 
-@finds("config.004", Tags.database, QUICK, hint=DATABASE)
+@asks_service("config.004", hint=DATABASE)
 def transactions() -> Found:
-    """Who keeps others from a table, and whose transaction does not end."""
-    with connection.cursor() as cursor:
-        cursor.execute(_LONG)
-        sessions = cursor.fetchall()
-    for pid, role, application, state, seconds, tables, waiting in sessions:
-        text = f"A transaction of pid {pid} ({role}, {application or '-'}; {state}) has lasted for "
-        text += f"{seconds:,} s; it has locked {tables or 'no table'}, {waiting} wait for it."
+    """Whose transaction others wait for, or does not end."""
+    for pid, who, seconds in fetch(_IN_THE_WAY, []):
+        text = f"A transaction of pid {pid} ({who}), {seconds:,} s old, is in the way of others."
         hint = f"If it should not go on, run as postgres: SELECT pg_terminate_backend({pid})"
-        if tables or waiting or (seconds > 60 and state.startswith("idle")):
-            yield Error, text, hint
-        else:
-            yield Warning if seconds > 3600 else Info, text, hint
+        yield Error(text, hint=hint)
 
 
-@finds("config.005", Tags.database, QUICK, hint=DATABASE)
+@asks_service("config.005", hint=DATABASE)
 def housekeeping() -> Found:
     """Whether it runs: every ten minutes, it deletes the sessions that have expired."""
-    sessions = import_module(settings.SESSION_ENGINE).SessionStore.get_model_class().objects
-    oldest = sessions.order_by("expire_date").values_list("expire_date", flat=True).first()
-    late = time.time() - oldest.timestamp() if oldest else 0.0
-    text = f"Housekeeping is {max(late, 0) / 60:,.0f} minutes behind with sessions that have ended."
-    yield Warning if late > 3600 else Info, text, "Look at: journalctl -u 'documents-api-*'"
+    sessions = import_string(f"{settings.SESSION_ENGINE}.SessionStore").get_model_class().objects
+    if sessions.filter(expire_date__lt=timezone.now() - timedelta(hours=1)).exists():
+        hint = "Look at: journalctl -u documents-api-worker"
+        yield Warning("Housekeeping has not run for an hour.", hint=hint)
+    else:
+        yield Info("Housekeeping runs.")
 
 
-@finds(
-    "config.006", Tags.database, hint="Check REDIS_URL, Redis' memory, and that it is no replica."
-)
+@asks_service("config.006", "readyz counter", hint="Check REDIS_URL, and that Redis may write.")
 def redis() -> Found:
     cache.check()
-    yield Info, f"{'Each process' if settings.COUNT_IN_PROCESS else 'Redis'} counts requests.", ""
+    if settings.COUNT_IN_PROCESS:
+        hint = "Set REDIS_URL to redis://HOST:PORT/NUMBER, unless the service is one process."
+        yield Warning("Each process counts requests and allows the whole rate limit.", hint=hint)
+    else:
+        yield Info("Redis counts requests.")
 
 
 def _run(*command: str) -> str:
     return subprocess.run(command, capture_output=True, text=True, timeout=SECONDS).stdout  # noqa: S603
 
 
-@finds("config.007", Tags.database, hint="Run as root: systemctl status")
+@asks_service("config.007", hint="Run as root: systemctl status")
 def machine() -> Found:
     """Units that have failed, and the clock."""
-    if Path("/run/systemd/system").exists():
-        listed = _run(
-            "systemctl", "list-units", "--failed", "--plain", "--no-legend", "documents-api*"
-        )
-        for unit in [line.split()[0] for line in listed.splitlines()]:
-            yield Error, f"{unit} has failed.", f"Look at: journalctl -u {unit}"
-        clock = _run("timedatectl", "show", "--property", "NTPSynchronized", "--value").strip()
-        text = f"The clock is synchronised: {clock or 'unknown'}."
-        yield Warning if clock == "no" else Info, text, "Install systemd-timesyncd."
-
-
-@finds("config.008", Tags.database, hint="Renew it, or look at: systemctl status nginx")
-def certificate() -> Found:
-    """Whether clients of nginx accept it, and when it ends."""
-    if not TLS.exists():
+    if not Path("/run/systemd/system").exists():
         return
-    context, name = ssl.create_default_context(), settings.ALLOWED_HOSTS[0].lstrip(".")
-    renew = "Renew it; then: systemctl reload nginx"
-    try:
-        with (
-            socket.create_connection(NGINX, SECONDS) as plain,
-            context.wrap_socket(plain, server_hostname=name) as encrypted,
-        ):
-            ends = str((encrypted.getpeercert() or {})["notAfter"])
-    except ssl.SSLCertVerificationError as exc:
-        text = f"Clients do not accept the certificate of {name}: {exc.verify_message}."
-        yield Error if "expired" in exc.verify_message else Warning, text, renew
-    else:
-        days = (ssl.cert_time_to_seconds(ends) - time.time()) // 86_400
-        text = f"The certificate of {name} ends in {days:.0f} days."
-        yield Warning if days < 14 else Info, text, renew
+    options = ("--failed", "--plain", "--no-legend", "documents-api*")
+    for line in _run("systemctl", "list-units", *options).splitlines():
+        unit = line.split()[0]
+        yield Error(f"{unit} has failed.", hint=f"Look at: journalctl -u {unit}")
+    clock = _run("timedatectl", "show", "--property", "NTPSynchronized", "--value").strip()
+    text = f"The clock is synchronised: {clock or 'unknown'}."
+    yield (Warning if clock == "no" else Info)(text, hint="Install systemd-timesyncd.")
+
+
+@asks_service("config.008", hint="Run as root: systemctl status nginx")
+def certificate() -> Found:
+    """When nginx's certificate ends."""
+    from cryptography import x509  # noqa: PLC0415 - only a machine with nginx needs it
+
+    if TLS.exists():
+        pem = ssl.get_server_certificate(NGINX, timeout=SECONDS)
+        ends = x509.load_pem_x509_certificate(pem.encode()).not_valid_after_utc
+        level = Warning if ends < timezone.now() + timedelta(days=14) else Info
+        hint = "Renew it; then: systemctl reload nginx"
+        yield level(f"The certificate ends at {ends:%Y-%m-%d %H:%M} UTC.", hint=hint)

@@ -12,9 +12,6 @@ from pathlib import Path
 
 from django.core.exceptions import ImproperlyConfigured
 
-TRUE = ("1", "true", "yes", "on")
-FALSE = ("0", "false", "no", "off")
-
 
 @dataclass(frozen=True)
 class Variable:
@@ -55,19 +52,11 @@ def _require(valid: bool, name: str, must: str) -> None:
         raise ImproperlyConfigured(f"{name} must {must}.")
 
 
-def integer(name: str, default: int, *, minimum: int = 0, help: str) -> int:
-    """The variable as a whole number of at least `minimum`."""
-    value = _read(name, str(default), help) or str(default)
-    valid = value.isascii() and value.isdigit() and int(value) >= minimum
-    _require(valid, name, f"be a whole number of at least {minimum}")
+def integer(name: str, default: int, *, help: str) -> int:
+    """The variable as a whole number."""
+    value = text(name, str(default), help=help)
+    _require(value.isascii() and value.isdigit(), name, "be a whole number")
     return int(value)
-
-
-def boolean(name: str, *, default: bool, help: str) -> bool:
-    """The variable as a boolean."""
-    value = text(name, "yes" if default else "no", help=help).lower()
-    _require(value in TRUE + FALSE, name, f"be one of {', '.join(TRUE + FALSE)}")
-    return value in TRUE
 
 
 def choice(name: str, *allowed: str, help: str) -> str:
@@ -77,7 +66,12 @@ def choice(name: str, *allowed: str, help: str) -> str:
     return value
 
 
-def url(name: str, *schemes: str, default: str | None = None, help: str) -> str:
+def boolean(name: str, *, default: bool, help: str) -> bool:
+    """The variable, "yes" or "no", as a boolean."""
+    return choice(name, *(("yes", "no") if default else ("no", "yes")), help=help) == "yes"
+
+
+def url(name: str, schemes: tuple[str, ...], *, default: str | None = None, help: str) -> str:
     """The variable as a URL with one of these schemes; "not-set" if it is required and not set."""
     value = _read(name, default, help) or (
         f"{schemes[0]}://not-set" if default is None else default
@@ -115,13 +109,3 @@ def read_file() -> None:
         for line in file().read_text().splitlines():
             name, _, value = line.partition("=")
             os.environ.setdefault(name, value)
-
-
-def table() -> str:
-    """All variables as a Markdown table; those that the service needs come first."""
-    rows = ["| variable | default | meaning |", "|---|---|---|"]
-    for each in sorted(VARIABLES.values(), key=lambda variable: variable.default is not None):
-        default = f"`{each.default}`" if each.default else "none"
-        default = "required" if each.default is None else default
-        rows.append(f"| `{each.name}` | {default} | {each.help} |")
-    return "\n".join(rows) + "\n"

@@ -78,7 +78,7 @@ def is_api(request: HttpRequest) -> bool:
     """Whether the request gets JSON: also with a doubled slash, or capital letters; always in the
     API's process (`config.api_settings`), which lacks what pages need."""
     path = f"/{request.path.lstrip('/').lower()}/"
-    return path.startswith("/api/") or settings.ROOT_URLCONF == "config.api_urls"
+    return path.startswith("/api/") or settings.API_ONLY
 
 
 @with_csp

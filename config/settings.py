@@ -21,7 +21,6 @@ SECRET_KEY = env.required("SECRET_KEY", help="50 or more random characters") or 
 SECRET_KEY_FALLBACKS = env.words(
     "SECRET_KEY_FALLBACKS", help="former values, separated by commas, whose signatures stay valid"
 )
-DEBUG = env.boolean("DEBUG", default=False, help="pages with tracebacks, for `runserver` only")
 ALLOWED_HOSTS = env.words(
     "ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]", help="our host names, separated by commas"
 )
@@ -35,16 +34,16 @@ HTTPS_ONLY = env.boolean(
     default=True,
     help="refuses plain HTTP (the API) or redirects it (pages); cookies and HSTS are for HTTPS",
 )
-# Of links in e-mails and of invitations: a Host header may have any port. On a laptop it has to do.
+DEBUG = not HTTPS_ONLY and env.boolean(
+    "DEBUG", default=False, help="pages with tracebacks, for `runserver`; not with `HTTPS_ONLY`"
+)
 BASE_URL = env.url(
     "BASE_URL",
-    "https",
-    "http",
+    ("https", "http"),
     default="",
-    help="`https://HOST`, where links in e-mails and of invitations lead; if not set, the first of "
-    "`ALLOWED_HOSTS`, or without `HTTPS_ONLY` the host that the page was opened with",
+    help="where links in e-mails and of invitations lead; if not set, the first of `ALLOWED_HOSTS`",
 ).rstrip("/")
-if not BASE_URL and HTTPS_ONLY and ALLOWED_HOSTS:
+if not BASE_URL and HTTPS_ONLY and ALLOWED_HOSTS:  # else the host that the page was opened with
     BASE_URL = f"https://{ALLOWED_HOSTS[0].lstrip('.')}"
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if TRUSTED_PROXIES else None
 SECURE_SSL_REDIRECT = SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS_ONLY
@@ -86,14 +85,16 @@ INSTALLED_APPS = [
     "django.contrib.messages",
     "config.apps.StaticFilesConfig",
 ]
-# config/api_settings.py takes those up to CommonMiddleware.
-MIDDLEWARE = [
+API_MIDDLEWARE = [
     "config.runtime.middleware.RequestIdMiddleware",
     "apikeys.usage.middleware.count_usage",
     "config.runtime.health.middleware",  # before anything that reads the Host header or redirects
     "django.middleware.security.SecurityMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django.middleware.common.CommonMiddleware",
+]
+MIDDLEWARE = [
+    *API_MIDDLEWARE,
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
@@ -102,19 +103,21 @@ MIDDLEWARE = [
     "django_otp.middleware.OTPMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
 ]
+API_ONLY = False  # a process of `config.api_settings`
 ROOT_URLCONF = "config.urls"
 WSGI_APPLICATION = "config.wsgi.application"
-_CONTEXT_PROCESSORS = [
-    "django.template.context_processors.request",
-    "django.contrib.auth.context_processors.auth",
-    "django.contrib.messages.context_processors.messages",
-]
 TEMPLATES: list[dict[str, Any]] = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
         "DIRS": [BASE_DIR / "templates"],
         "APP_DIRS": True,
-        "OPTIONS": {"context_processors": _CONTEXT_PROCESSORS},
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ]
+        },
     }
 ]
 STATIC_URL = "/static/"
@@ -123,8 +126,7 @@ WHITENOISE_KEEP_ONLY_HASHED_FILES = True
 # `collectstatic` writes them there, compressed, with a hash in each name: browsers and caches keep
 # them for a year.
 STATIC_ROOT = env.text(
-    "STATIC_ROOT",
-    help="the folder that `collectstatic` fills; if not set, `static` in the release",
+    "STATIC_ROOT", help="the folder that `collectstatic` fills; if not set, `static` in the release"
 ) or str(BASE_DIR / "static")
 WHITENOISE_ADD_HEADERS_FUNCTION = static_files.add_headers
 
@@ -148,24 +150,19 @@ DATABASES["default"].setdefault("OPTIONS", {}).update(
 )
 DATABASE_SEALER_URL = env.text(
     "DATABASE_SEALER_URL",
-    help="the same database as the role `documents_sealer`, for `seal_audit` only; if not set, it "
-    "seals as the role of `DATABASE_URL`, which may do so if there is no such role",
+    help="the database as the role `documents_sealer`, for `seal_audit`, if there is such a role",
 )
 
 # --- Object storage --------------------------------------------------------------------------
-_endpoint = env.required("S3_ENDPOINT_URL", help="the URL of S3-compatible storage for the PDFs")
 _PDFS = {
-    "endpoint_url": _endpoint or None,
+    "endpoint_url": env.required("S3_ENDPOINT_URL", help="the URL of the object storage") or None,
     "bucket_name": env.required("S3_BUCKET", help="the bucket for the PDFs"),
     "access_key": env.required("S3_ACCESS_KEY_ID", help="the access key of the object storage"),
     "secret_key": env.required("S3_SECRET_ACCESS_KEY", help="the secret key of the object storage"),
     "region_name": env.text("S3_REGION", "us-east-1", help="the region of the object storage"),
 }
 _WITNESS = {
-    "bucket_name": env.text(
-        "AUDIT_WITNESS_BUCKET",
-        help="the bucket of the witness `bucket`, with object lock if it can",
-    ),
+    "bucket_name": env.text("AUDIT_WITNESS_BUCKET", help="the bucket of the witness `bucket`"),
     "access_key": env.text(
         "AUDIT_WITNESS_ACCESS_KEY_ID", help="that bucket's access key, for `seal_audit` only"
     ),
@@ -183,18 +180,14 @@ if _WITNESS["bucket_name"]:
 X_ACCEL_DOWNLOADS = env.boolean(
     "X_ACCEL_DOWNLOADS", default=False, help="nginx serves the downloads (deploy/nginx.conf)"
 )
-
-# --- The usage of keys ----------------------------------------------------------------------
 USAGE_FLUSH_SECONDS = env.integer(
-    "USAGE_FLUSH_SECONDS", 3, minimum=1, help="seconds of usage that a killed process loses"
+    "USAGE_FLUSH_SECONDS", 3, help="seconds of usage of keys that a killed process loses"
 )
 
 # --- Counters of django-ratelimit: the rate limit (`apikeys.throttling`) and sign-ins ----------
 REDIS_URL = env.url(
     "REDIS_URL",
-    "redis",
-    "rediss",
-    "memory",
+    ("redis", "rediss", "memory"),
     help="`redis://:PASSWORD@HOST:PORT/NUMBER`, `rediss://` for TLS, `memory://` for one process",
 )
 COUNT_IN_PROCESS = REDIS_URL.startswith("memory://")
@@ -235,9 +228,7 @@ UPGRADE_URL = env.text(
 WEBHOOK_TARGETS = env.choice(
     "WEBHOOK_TARGETS", "public", "any", help="where to: public HTTPS addresses, or `any` address"
 )
-SUPPORT_EMAIL = env.text(
-    "SUPPORT_EMAIL", help="the e-mail address that pages name where users need help"
-)
+SUPPORT_EMAIL = env.text("SUPPORT_EMAIL", help="the address that pages name where users need help")
 # The rest of an API view's behaviour is in `config.api.viewsets`. These are settings, since
 # `config` does not import the apps.
 REST_FRAMEWORK = {
@@ -276,10 +267,7 @@ OTP_TOTP_ISSUER = "Document API"  # how an app names the account
 _mail = urlsplit(
     env.url(
         "EMAIL_URL",
-        "smtp",
-        "smtp+tls",
-        "smtps",
-        "mailbox",
+        ("smtp", "smtp+tls", "smtps", "mailbox"),
         default="",
         help="the mail server: `smtp://USER:PASSWORD@HOST:PORT`, `smtp+tls://…` (STARTTLS) or "
         "`smtps://…` (TLS); without one no e-mail is sent",
@@ -299,10 +287,3 @@ PASSWORD_RESET_TIMEOUT = 60 * 60  # seconds in which a link of an e-mail sets a 
 # --- Log and metrics -------------------------------------------------------------------------
 LOG_FORMAT = env.choice("LOG_FORMAT", "text", "json", help="`json` for one object a line")
 LOGGING = logs.configuration(LOG_FORMAT)
-# What `/readyz` checks, one after the other (`config.runtime.health`).
-READINESS = {
-    "database": "audit.checks.check_writable",
-    "migrations": "config.runtime.health.check_migrations",
-    "counter": "config.cache.check",
-    "object_storage": "documents.storage.check_bucket",
-}

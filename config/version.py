@@ -7,14 +7,8 @@ RELEASE = Path(__file__).resolve().parent.parent
 COMMIT = "$Format:%h$"  # `git archive` writes the commit here
 
 
-def number() -> str:
-    """As "1.0.0"."""
-    project = tomllib.loads((RELEASE / "pyproject.toml").read_text())["project"]
-    version: str = project["version"]
-    return version
-
-
 def line() -> str:
     """One line: `Document API 1.0.0, commit 1a2b3c4, in /opt/documents-api-2`."""
+    project = tomllib.loads((RELEASE / "pyproject.toml").read_text())["project"]
     commit = "not released" if COMMIT.startswith("$") else f"commit {COMMIT}"
-    return f"Document API {number()}, {commit}, in {RELEASE}"
+    return f"Document API {project['version']}, {commit}, in {RELEASE}"

@@ -8,7 +8,6 @@ import contextlib
 import functools
 import time
 from collections.abc import Callable, Generator, Iterable
-from email.utils import parsedate_to_datetime
 from io import BytesIO
 from typing import IO, TYPE_CHECKING, Any, TypeVar
 from uuid import uuid4
@@ -239,47 +238,6 @@ def check_bucket() -> None:
         StorageError: it cannot.
     """
     request(BUCKET, functools.partial(client().head_bucket, Bucket=_store.bucket_name))
-
-
-def is_public(key: str | None) -> bool:
-    """Whether anyone can list the bucket, or read this object, without a key.
-
-    Raises:
-        OutOfReach: object storage does not respond.
-    """
-    anyone, bucket = _store.unsigned_connection.meta.client, _store.bucket_name
-    requests = [functools.partial(anyone.list_objects_v2, Bucket=bucket, MaxKeys=1)]
-    if key is not None:
-        requests.append(functools.partial(anyone.head_object, Bucket=bucket, Key=key))
-    for send in requests:
-        try:
-            request(key or BUCKET, send)
-        except OutOfReach:
-            raise
-        except StorageError:
-            continue  # refused, as it should be
-        return True
-    return False
-
-
-def clock_ahead() -> float:
-    """Seconds that the clock of object storage is ahead of ours, also if it refuses our keys.
-
-    Raises:
-        StorageError: it is out of reach, or says no time.
-    """
-
-    def send() -> Any:
-        try:
-            return client().head_bucket(Bucket=_store.bucket_name)["ResponseMetadata"]
-        except ClientError as exc:
-            return exc.response["ResponseMetadata"]
-
-    date = request(BUCKET, send)["HTTPHeaders"].get("date", "")
-    try:
-        return parsedate_to_datetime(date).timestamp() - time.time()
-    except ValueError as exc:
-        raise StorageError(f"object storage sends no time, but {date!r}") from exc
 
 
 def probe() -> None:

@@ -13,7 +13,7 @@ from django.urls import URLPattern, URLResolver, path, reverse
 from django.utils.html import format_html
 from django.utils.text import capfirst
 
-from config.console import search, system
+from config.console import search
 from config.console.reauthentication import asks_for_password
 from config.runtime.database import part_limits
 
@@ -89,9 +89,6 @@ class Site(admin.AdminSite):
         problems, panels, figures = [], [], []
         looked_at = [text for each in shown if (text := each.looks_at(request))]
         is_operator = isinstance(request.user, User) and request.user.is_superuser
-        if is_operator:
-            problems += system.warnings()
-            looked_at.append("the parts of System")
         for each in shown:
             late = LATE.format(capfirst(each.nouns))
             if is_operator:

@@ -52,10 +52,11 @@ class Page(NamedTuple):
 
 CHANGELOG = (settings.BASE_DIR / "templates" / "docs" / "changelog.md").read_text()
 RELEASE = r"^## (?P<number>\S+)(?: \((?P<date>.+)\))?$(?P<changes>(?:\n(?!## ).*)*)"
-RELEASES = [found.groupdict() for found in re.finditer(RELEASE, CHANGELOG, re.MULTILINE)]
 ABOUT: dict[str, dict[str, Any]] = {
     "states": {"fields": fields({"$ref": "#/components/schemas/WorkspaceDocument"})},
-    "changelog": {"releases": RELEASES},
+    "changelog": {
+        "releases": [each.groupdict() for each in re.finditer(RELEASE, CHANGELOG, re.MULTILINE)]
+    },
 }
 SECTIONS = {
     section: [
@@ -65,12 +66,11 @@ SECTIONS = {
     for section, titles in GUIDE.items()
 }
 SECTIONS["Reference"] = [
-    Page(f"reference/{each['id']}", each["summary"], "docs/operation.html", {"operation": each})
-    for each in operations()
-]
-_about = {"headers": DOCUMENT["components"]["headers"]}
-SECTIONS["Reference"] += [
-    Page("reference/headers", "Methods and headers", "docs/headers.html", _about)
+    *(
+        Page(f"reference/{each['id']}", each["summary"], "docs/operation.html", {"operation": each})
+        for each in operations()
+    ),
+    Page("reference/headers", "Methods and headers", "docs/headers.html", DOCUMENT["components"]),
 ]
 PAGES = [page for pages in SECTIONS.values() for page in pages]
 NUMBERS = {page.path: number for number, page in enumerate(PAGES)}

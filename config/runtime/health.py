@@ -4,108 +4,75 @@ These and `/metrics` are for load balancers and monitoring: they need no key, an
 header. The response names no cause, since anybody may read it; the log does.
 """
 
-import contextlib
 import logging
-import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 
-from django.conf import settings
-from django.db import connection
-from django.db.migrations.executor import MigrationExecutor
+from django.core.checks import run_checks
+from django.db import DEFAULT_DB_ALIAS, connection
 from django.http import HttpRequest, HttpResponse
-from django.utils.module_loading import import_string
+from django.views.decorators.http import require_safe
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
-from config.api.errors import MethodNotAllowed
-from config.api.exceptions import error_response
 from config.api.responses import json_response
 
 logger = logging.getLogger(__name__)
 
+View = Callable[[HttpRequest], HttpResponse]
+
+# The system checks of a part have the tag "readyz" and its name. They run one after the other.
+PARTS = ("database", "migrations", "counter", "object_storage")
+REQUIRED = {"database", "migrations"}  # without the others it serves less
 DEADLINE_SECONDS = 1.8  # for all parts together
 CACHE_SECONDS = 1.0  # so that requests to /readyz put no load on the parts
-REQUIRED = ("database", "migrations")  # without the others it serves less
 
-# A silent part keeps one thread waiting, however many ask.
-_thread = ThreadPoolExecutor(1, "readyz")
-_lock = threading.Lock()
-_running: Future[None] = Future()
-_running.set_result(None)
+_thread = ThreadPoolExecutor(1, "readyz")  # the only one that waits for a silent part
+_states: dict[str, str] = {}  # by part
+_check: Future[None] = Future()  # what fills them in
+_check.set_result(None)
 _began = 0.0  # on the monotonic clock
-_states: dict[str, str] = {}
 
 
-def unapplied() -> list[str]:
-    """The migrations of this release that the database lacks, as "auth.0001_initial"."""
-    executor = MigrationExecutor(connection)
-    plan = executor.migration_plan(executor.loader.graph.leaf_nodes())
-    return [f"{migration.app_label}.{migration.name}" for migration, _ in plan]
-
-
-def check_migrations() -> None:
-    """Raises an exception if the database lacks migrations."""
-    if missing := unapplied():
-        raise RuntimeError(f"it lacks {missing[0]}. Run: python manage.py migrate")
-
-
-def _check(states: dict[str, str]) -> None:
-    """Checks one part after the other."""
-    for name, path in settings.READINESS.items():
-        try:
-            import_string(path)()
-            states[name] = "ok"
-        except Exception as exc:
-            logger.error("Not ready: %s: %s", name, exc)
+def _check_parts(states: dict[str, str]) -> None:
+    for part in PARTS:
+        found = run_checks(None, [f"readyz {part}"], True, [DEFAULT_DB_ALIAS])
+        errors = [each.msg for each in found if each.is_serious()]
+        for text in errors:
+            logger.error("Not ready: %s: %s", part, text)
+        states[part] = "failed" if errors else "ok"
     connection.close()
 
 
-def live() -> HttpResponse:
+@require_safe
+def live(request: HttpRequest) -> HttpResponse:
     """`/healthz`."""
     return json_response({"status": "ok"})
 
 
-def ready() -> HttpResponse:
+@require_safe
+def ready(request: HttpRequest) -> HttpResponse:
     """`/readyz`: 503 if it cannot serve; `degraded` if it can, with less."""
-    global _began, _running, _states
-    with _lock:
-        if _running.done() and time.monotonic() > _began + CACHE_SECONDS:
-            _began, _states = time.monotonic(), dict.fromkeys(settings.READINESS, "failed")
-            _running = _thread.submit(_check, _states)
-        running, states = _running, _states
-    with contextlib.suppress(TimeoutError):
-        running.result(DEADLINE_SECONDS)
-    checks = dict(states)
-    failed = [name for name, state in checks.items() if state == "failed"]
-    if failed and not running.done():
-        logger.error("Not ready: %s: no response in time", failed[0])
-    serves = not set(REQUIRED) & set(failed)
-    status = "ok" if not failed else "degraded" if serves else "failed"
-    return json_response({"status": status, "checks": checks}, 200 if serves else 503)
+    global _began, _check, _states
+    if _check.done() and time.monotonic() > _began + CACHE_SECONDS:
+        _began, _states = time.monotonic(), dict.fromkeys(PARTS, "failed")
+        _check = _thread.submit(_check_parts, _states)
+    wait([_check], DEADLINE_SECONDS)
+    states = dict(_states)
+    failed = {part for part in PARTS if states[part] == "failed"}
+    status = "failed" if failed & REQUIRED else "degraded" if failed else "ok"
+    return json_response({"status": status, "checks": states}, 503 if failed & REQUIRED else 200)
 
 
-def metrics() -> HttpResponse:
+@require_safe
+def metrics(request: HttpRequest) -> HttpResponse:
     """`/metrics`, for Prometheus."""
     return HttpResponse(generate_latest(), content_type=CONTENT_TYPE_LATEST)
 
 
-PATHS = {"/healthz": live, "/readyz": ready, "/metrics": metrics}
+VIEWS = {"/healthz": live, "/readyz": ready, "/metrics": metrics}
 
 
-def middleware(
-    get_response: Callable[[HttpRequest], HttpResponse],
-) -> Callable[[HttpRequest], HttpResponse]:
+def middleware(get_response: View) -> View:
     """Responds to these paths, before any middleware that reads more of the request."""
-
-    def handle(request: HttpRequest) -> HttpResponse:
-        endpoint = PATHS.get(request.path_info)
-        if endpoint is None:
-            return get_response(request)
-        if request.method not in ("GET", "HEAD"):
-            return error_response(MethodNotAllowed())
-        response = endpoint()
-        response["Content-Length"] = str(len(response.content))
-        return response
-
-    return handle
+    return lambda request: VIEWS.get(request.path_info, get_response)(request)

@@ -58,19 +58,8 @@ def _cut(match: re.Match[str]) -> str:
     return f"{match[1]}…"
 
 
-class TracebackFilter(logging.Filter):
-    """Lets records with a traceback pass."""
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        return bool(record.exc_info)
-
-
 class RedactingFormatter(logging.Formatter):
-    """Formats a line with its traceback, without secrets.
-
-    A library may quote a path or a header with a key in an exception. Every line passes through
-    the formatter.
-    """
+    """Formats a line with its traceback, without secrets: a library may quote one."""
 
     def format(self, record: logging.LogRecord) -> str:
         record.request_id = request_id.get() or "-"
@@ -151,7 +140,12 @@ def configuration(format: str) -> dict[str, Any]:
             "text": {"()": "config.runtime.logs.RedactingFormatter", "format": text, "style": "{"},
             "json": {"()": "config.runtime.logs.JsonFormatter"},
         },
-        "filters": {"has_traceback": {"()": "config.runtime.logs.TracebackFilter"}},
+        "filters": {
+            "has_traceback": {
+                "()": "django.utils.log.CallbackFilter",
+                "callback": lambda record: bool(record.exc_info),
+            }
+        },
         "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": format}},
         "root": {"handlers": ["stderr"], "level": "INFO"},
         "loggers": {

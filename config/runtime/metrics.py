@@ -11,13 +11,7 @@ from functools import cache
 from django.db import DEFAULT_DB_ALIAS, connections
 from django.db import Error as DatabaseError
 from django.db.backends.base.base import BaseDatabaseWrapper
-from prometheus_client import (
-    REGISTRY,
-    Counter,
-    Histogram,
-    Metric,
-    disable_created_metrics,
-)
+from prometheus_client import REGISTRY, Counter, Histogram, Metric, disable_created_metrics
 from prometheus_client.registry import Collector
 
 logger = logging.getLogger(__name__)
@@ -40,36 +34,30 @@ DOWNLOADS_STARTED = Counter(
     "documents_downloads_started", "Downloads that started, in process or by nginx", ["file_type"]
 )
 
-Reader = Callable[[BaseDatabaseWrapper], Iterable[Metric]]
+# Of what is in the database; each app adds one.
+readers: list[Callable[[BaseDatabaseWrapper], Iterable[Metric]]] = []
 
 
-class _Database(Collector):
+class DatabaseCollector(Collector):
     """What is read from the database when Prometheus asks; nothing if that is silent.
 
     Each process has the same values. A scrape has a thread of its own, so its connection is closed
     afterwards.
     """
 
-    def __init__(self) -> None:
-        self.readers: list[Reader] = []
-
     def collect(self) -> Iterator[Metric]:
-        found: list[Metric] = []
         try:
             with closing(connections.create_connection(DEFAULT_DB_ALIAS)) as connection:
-                for read in self.readers:
-                    found += read(connection)
+                yield from [metric for read in readers for metric in read(connection)]
         except DatabaseError as exc:
             logger.warning("No metrics from the database: %s", exc)
-        yield from found
 
     def describe(self) -> Iterable[Metric]:
         """Nothing, so that registering asks no database."""
         return ()
 
 
-_database = _Database()
-REGISTRY.register(_database)
+REGISTRY.register(DatabaseCollector())
 
 
 @cache  # looking a label up costs more than counting
@@ -83,17 +71,7 @@ def _request_histogram(route: str) -> Histogram:
 
 
 def observe_request(method: str, route: str, status: int, seconds: float) -> None:
-    """Counts a request.
-
-    Args:
-        route: one of few: a URL pattern, not a path.
-        seconds: until its response began.
-    """
+    """Counts a request to a URL pattern, whose response began after so many seconds."""
     known = method if method in METHODS else "other"  # a client can invent methods
     _request_counter(known, route, status).inc()
     _request_histogram(route).observe(seconds)
-
-
-def read_database(read: Reader) -> None:
-    """Adds metrics that `read` reads over the database connection that it gets."""
-    _database.readers.append(read)

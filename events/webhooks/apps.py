@@ -11,4 +11,4 @@ class WebhooksConfig(AppConfig):
         from config.runtime import metrics  # noqa: PLC0415 - needs the settings
         from events.webhooks import checks, monitoring  # noqa: F401, PLC0415 - registers them
 
-        metrics.read_database(monitoring.read_metrics)
+        metrics.readers.append(monitoring.read_metrics)

@@ -1,22 +1,19 @@
-"""System checks of webhooks and of the feed of events."""
+"""System checks of webhooks."""
 
-from django.core.checks import Error, Info, Tags
+from django.core.checks import Error, Info
 
-from config.checks import DATABASE, QUICK, Found, finds
+from config.checks import DATABASE, Found, asks_service
 from events.webhooks import monitoring
 
 
-@finds("webhooks.001", Tags.database, QUICK, hint=DATABASE)
+@asks_service("webhooks.001", hint=DATABASE)
 def webhooks() -> Found:
-    """Whether a process delivers, and the feed shows what happens."""
+    """Whether a process delivers in time."""
     status = monitoring.read_status()
     processes, endpoints = status["webhooks_processes"], status["webhooks_endpoints"]
-    late, held = status["webhooks_overdue_seconds"], status["events_held_seconds"]
-    hint = "Look at: systemctl status 'documents-api-*'"
-    text = f"Processes that deliver: {processes:.0f}. Webhooks: {endpoints:.0f}."
-    yield Error if endpoints and not processes else Info, text, hint
-    text = f"The oldest delivery has been due for {late:,.0f} s."
-    yield Error if late > monitoring.LATE_SECONDS else Info, text, hint
-    text = f"The feed does not show events of the last {held:,.0f} s: a transaction goes on."
-    if held > monitoring.HELD_SECONDS:
-        yield Error, text, "config.004 names the session."
+    late = status["webhooks_overdue_seconds"]
+    yield (Error if (endpoints and not processes) or late > monitoring.LATE_SECONDS else Info)(
+        f"Processes that deliver: {processes:.0f}. Webhooks: {endpoints:.0f}. The oldest delivery "
+        f"has been due for {late:,.0f} s.",
+        hint="Look at: systemctl status 'documents-api-*'",
+    )

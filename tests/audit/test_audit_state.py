@@ -53,7 +53,7 @@ def banners(client: Client, url: str = HISTORY) -> list[str]:
     found = re.findall(
         r'<(p|li) class="banner banner-bad">(.*?)</\1>', page(client, url), re.DOTALL
     )
-    return [text for _, text in found if "System" not in text]
+    return [text for _, text in found]
 
 
 def of_entry(client: Client, entry: AuditEntry) -> str:

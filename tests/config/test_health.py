@@ -9,7 +9,7 @@ from django.db import connection
 from pytest_django import Settings
 from redis import RedisError
 
-from audit.checks import check_writable
+from audit.checks import writable
 from config import cache
 from config.runtime.database import fetch
 from tests.support.client import Response
@@ -105,7 +105,7 @@ def test_readiness_writes_to_the_disk_of_postgresql(transactional_db: None) -> N
         return int(fetch(sql, [])[0][0])
 
     before = written()
-    check_writable()
+    assert [each.id for each in writable(databases=["default"])] == ["audit.I004"]
     assert written() > before + 500_000
 
 
@@ -141,14 +141,13 @@ def test_readiness_without_a_migration_is_503_until_it_is_applied(
             cursor.execute(renamed, ["elsewhere", "audit"])
             try:
                 server.restore()
-                assert eventually(lambda: "it lacks audit." in server.log() or ready(server))
+                assert eventually(lambda: "lacks audit." in server.log() or ready(server))
                 response = server.request("/readyz")
             finally:
                 cursor.execute(renamed, ["audit", "elsewhere"])
         assert response.status == 503
         assert states(response)["migrations"] == "failed"
         assert "audit" not in response.body.decode()
-        assert "python manage.py migrate" in server.log()
         assert eventually(lambda: ready(server))
     finally:
         server.stop()

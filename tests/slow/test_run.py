@@ -315,7 +315,7 @@ def test_runserver_with_debug_serves_beside_a_run_and_reloads_what_changes(
     run: Run, folder: Path
 ) -> None:
     port = free_port()
-    process = start(sys.executable, "manage.py", "runserver", str(port), folder=folder, DEBUG="1")
+    process = start(sys.executable, "manage.py", "runserver", str(port), folder=folder, DEBUG="yes")
     base, headers = f"http://{HOST}:{port}", {"Authorization": f"Bearer {run.key('Acme')}"}
 
     def serves() -> bool:

@@ -57,6 +57,12 @@ def test_login_opens_the_start_page_and_is_recorded(ada: User) -> None:
     assert AuditEntry.objects.get(action=Action.LOGIN).user_agent == "Firefox"
 
 
+def test_login_has_no_limit_where_ratelimit_is_switched_off(ada: User, settings: Any) -> None:
+    settings.RATELIMIT_ENABLE = False  # django-ratelimit's switch
+    assert {sign_in(ada.username).status_code for _ in range(ACCOUNT.attempts + 1)} == {200}
+    assert sign_in(ada.username, PASSWORD).status_code == 302
+
+
 def same(response: Any, login: str) -> tuple[int, list[str]]:
     """What two responses have in common: all but the token and what was typed."""
     lines = response.content.decode().replace(login, "LOGIN").splitlines()

@@ -74,7 +74,7 @@ class Attempt:
 
 def usage_of(request: HttpRequest, limit: Limit, value: str, *, increment: bool) -> dict[str, int]:
     """Counts in Redis; in this process while Redis is out of reach (`config.cache`)."""
-    usage: dict[str, int] = get_usage(
+    usage: dict[str, int] | None = get_usage(
         request,
         group=f"sign-in {limit.name}",
         key=lambda group, request: value,
@@ -82,7 +82,7 @@ def usage_of(request: HttpRequest, limit: Limit, value: str, *, increment: bool)
         method=ALL,
         increment=increment,
     )
-    return usage
+    return usage or {"count": 0}  # RATELIMIT_ENABLE=False switches the limits off
 
 
 def too_many(request: HttpRequest, seconds: int) -> TooManyAttempts:
