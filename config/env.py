@@ -68,14 +68,14 @@ def choice(name: str, *allowed: str, help: str) -> str:
 
 def boolean(name: str, *, default: bool, help: str) -> bool:
     """The variable, "yes" or "no", as a boolean."""
-    return choice(name, *(("yes", "no") if default else ("no", "yes")), help=help) == "yes"
+    values = ("yes", "no") if default else ("no", "yes")
+    return choice(name, *values, help=help) == "yes"
 
 
 def url(name: str, schemes: tuple[str, ...], *, default: str | None = None, help: str) -> str:
     """The variable as a URL with one of these schemes; "not-set" if it is required and not set."""
-    value = _read(name, default, help) or (
-        f"{schemes[0]}://not-set" if default is None else default
-    )
+    unset = f"{schemes[0]}://not-set" if default is None else default
+    value = _read(name, default, help) or unset
     begins = ", ".join(f"{scheme}://" for scheme in schemes)
     valid = value.partition("://")[0] in schemes or value == default
     _require(valid, name, f"begin with one of {begins}")
