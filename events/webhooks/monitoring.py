@@ -13,7 +13,6 @@ from prometheus_client.core import GaugeMetricFamily
 from events.webhooks.queue import READY
 
 LATE_SECONDS = 60  # a delivery is usually attempted within a second
-HELD_SECONDS = 60  # a transaction that writes events usually lasts less
 PROCESS = "deliver_webhooks"  # what PostgreSQL calls the connection of a process that delivers
 _NEWEST = 10_000  # events that are looked at
 

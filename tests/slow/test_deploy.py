@@ -21,8 +21,7 @@ from django.conf import settings
 
 from audit.models import AuditEntry, Checkpoint
 from config import env
-from config.runtime.ports import free_port
-from tests.config.test_checks import listens
+from config.runtime.ports import accepts_connections, free_port
 from tests.support import factories, seals, server
 from tests.support.factories import Tenant
 from tests.support.nginx import Nginx, program
@@ -193,7 +192,7 @@ def test_units_that_serve_say_so_to_systemd(
         variables = {"HTTPS_ONLY": "no", "NOTIFY_SOCKET": address}
         with running(command, variables, mixed=True):
             assert notified.recv(100) == b"READY=1\nWATCHDOG=1"
-            assert eventually(lambda: listens(port))
+            assert eventually(lambda: accepts_connections(HOST, port))
             assert httpx.get(f"http://{HOST}:{port}/api/v1/me").status_code == 401
             pages = httpx.get(f"http://{HOST}:{port}/admin/login/").status_code
             assert pages == (200 if "pages" in name else 404)

@@ -15,8 +15,7 @@ import psutil
 import pytest
 
 from config.dev.services import package_folder
-from config.runtime.ports import free_port
-from tests.config.test_checks import listens
+from config.runtime.ports import accepts_connections, free_port
 from tests.drill.__main__ import guide
 from tests.slow.test_deploy import DEPLOY, compose, rotate
 from tests.support import nginx_files
@@ -100,7 +99,7 @@ def test_nginx_s_user_cannot_make_root_write_elsewhere(folder: Path) -> None:
     configuration.write_text(text.replace("user root;", "user www-data;"))
     process = subprocess.Popen(command, start_new_session=True)
     try:
-        assert eventually(lambda: listens(port))
+        assert eventually(lambda: accepts_connections(HOST, port))
         log = logs / "access.log"
         assert as_www_data(f"mv {log} {logs}/x; ln -s {victim} {log}") != 0
         assert as_www_data(f"ln -s {victim} {logs}/access.log.new") != 0
@@ -239,7 +238,7 @@ def test_redis_of_compose_has_a_password_that_is_no_argument() -> None:
     variables = {"PATH": f"{programs}:{os.environ['PATH']}", "REDISCLI_AUTH": "secret-of-redis"}
     process = subprocess.Popen(words, env=variables, start_new_session=True)
     try:
-        assert eventually(lambda: listens(port))
+        assert eventually(lambda: accepts_connections(HOST, port))
         redis_cli = [str(programs / "redis-cli"), "-p", str(port), "ping"]
         asked = subprocess.run(redis_cli, capture_output=True, text=True)
         assert asked.stdout.strip() == "NOAUTH Authentication required."
