@@ -96,12 +96,10 @@ def test_first_attempts_for_a_document_are_in_the_order_of_its_events(acme: Tena
     endpoint(acme, URL, "document.created", "document.sent", "document.viewed")
     [document] = factories.listed(acme.workspace, 1)
     Document.objects.update(status="VIEWED")
-    other = factories.listed(acme.workspace, 1, status="DRAFT")
+    [other] = factories.listed(acme.workspace, 1, status="DRAFT")
     claims = claim()
-    assert [(each.type, each.document_id) for each in claims] == [
-        ("document.created", document.id),
-        ("document.created", other[0].id),
-    ]
+    assert {each.type for each in claims} == {"document.created"}
+    assert [each.document_id for each in claims] == [document.id, other.id]
     end(claims, 500)
     [second] = claim()
     assert second.type == "document.sent"
@@ -113,7 +111,9 @@ def test_first_attempts_for_a_document_are_in_the_order_of_its_events(acme: Tena
     assert {each.type for each in claim()} >= {"document.created", "document.viewed"}
 
 
-def test_deliveries_wait_while_the_workspace_may_not_use_the_api(acme: Tenant) -> None:
+def test_deliveries_wait_while_the_workspace_may_not_use_the_api_or_the_endpoint_is_off(
+    acme: Tenant,
+) -> None:
     waiting(acme)
     for plan in (*Plan.values, "RETIRED"):
         for suspended in (False, True):
@@ -123,10 +123,6 @@ def test_deliveries_wait_while_the_workspace_may_not_use_the_api(acme: Tenant) -
             Workspace.objects.update(plan=Plan.PRO, suspended=False)
             assert bool(claim()) != bool(claims)
             Delivery.objects.update(claimed_until=None, claim=None)
-
-
-def test_deliveries_of_an_endpoint_that_is_off_or_deleted_wait(acme: Tenant) -> None:
-    waiting(acme)
     for field, value, back in (("enabled", False, True), ("deleted_at", timezone.now(), None)):
         Endpoint.objects.update(**{field: value})
         assert claim() == []

@@ -49,15 +49,6 @@ def test_accounts_are_for_operators_alone(acme: Tenant, client: Client) -> None:
         assert "Accounts" not in body(client.get(reverse("admin:index")))
 
 
-def test_accounts_page_has_none_of_django_s_words(acme: Tenant, desk: Client) -> None:
-    for url in (LIST, ADD, page(acme.admin), page(acme.admin, "password")):
-        html = body(desk.get(url))
-        assert "Accounts" in html
-        for text in ("Authentication and Authorization", "Staff status", "Superuser status"):
-            assert text not in html, url
-        assert "Groups" not in html
-
-
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("changes", [False, True], ids=["a new account", "an account's address"])
 def test_account_form_says_that_somebody_was_quicker_to_take_the_login(
@@ -99,22 +90,19 @@ def test_new_account_sets_its_password_with_a_link_that_is_shown_once(desk: Clie
     eve = User.objects.get(username="eve@support.example")
     assert (eve.email, eve.get_full_name()) == ("eve@support.example", "Eve Ek")
     assert not eve.has_usable_password()
-    assert is_support_staff(eve)
-    assert not is_operator(eve)
-    created = [
-        (Action.ACCOUNT_CREATED, eve.username, f"staff status: no → yes; {NOT_CONFIRMED}"),
-        (Action.ACCOUNT_CHANGED, eve.username, "groups: +Support"),
-    ]
-    assert told() == created
-    token = link.split("/")[-2]
+    assert (is_support_staff(eve), is_operator(eve)) == (True, False)
     again = desk.post(ADD, NEW)
     assert "There is an account with this e-mail address already." in body(again)
     for response in (again, desk.get(page(eve)), desk.get(LIST)):
-        assert token not in body(response)
+        assert link.split("/")[-2] not in body(response)
     assert "Sign in with your new password." in body(set_password(link))
     eve.refresh_from_db()
     assert eve.check_password(SECRET)
-    assert told()[2:] == [(Action.PASSWORD_CHANGED, eve.username, "")]
+    assert told() == [
+        (Action.ACCOUNT_CREATED, eve.username, f"staff status: no → yes; {NOT_CONFIRMED}"),
+        (Action.ACCOUNT_CHANGED, eve.username, "groups: +Support"),
+        (Action.PASSWORD_CHANGED, eve.username, ""),
+    ]
     assert ConfirmedAddress.of(eve) is None  # it was not sent to the address
     html = body(Client().get(link, follow=True))
     assert "This link is not valid: it is more than 7 days old, or was used before." in html
@@ -184,32 +172,20 @@ def test_right_to_every_workspace_needs_a_second_factor(
 
 def test_operator_is_made_with_a_reason_and_the_name_typed(acme: Tenant, desk: Client) -> None:
     TOTPDevice.objects.create(user=acme.admin, name="app")
-    html = body(desk.get(page(acme.admin, "make_operator")))
-    assert "sees every workspace" in html
+    assert "sees every workspace" in body(desk.get(page(acme.admin, "make_operator")))
     for wrong in ({"typed": "ada"}, {"reason": ""}):
         right(desk, acme.admin, "make-operator", **wrong)
-        acme.admin.refresh_from_db()
-        assert not is_operator(acme.admin)
+        assert not is_operator(User.objects.get(pk=acme.admin.pk))
     right(desk, acme.admin, "make-operator")
-    acme.admin.refresh_from_db()
-    assert is_operator(acme.admin)
-    changed = "superuser status: no → yes"
-    assert told()[-2:] == [
-        (Action.ACCOUNT_CHANGED, acme.admin.username, changed),
-        (Action.OPERATOR_MADE, acme.admin.username, "She joins the team"),
-    ]
+    assert is_operator(User.objects.get(pk=acme.admin.pk))
     right(desk, acme.admin, "end-operator")
-    acme.admin.refresh_from_db()
-    assert not is_operator(acme.admin)
-    assert told()[-1] == (Action.OPERATOR_ENDED, acme.admin.username, "She joins the team")
-
-
-def test_right_is_given_after_the_password_only(acme: Tenant, desk: Client) -> None:
-    TOTPDevice.objects.create(user=acme.admin, name="app")
-    staff.not_recent(desk)
-    right(desk, acme.admin, "make-operator")
-    acme.admin.refresh_from_db()
-    assert not is_operator(acme.admin)
+    assert not is_operator(User.objects.get(pk=acme.admin.pk))
+    assert [(action, detail) for action, _, detail in told()] == [
+        (Action.ACCOUNT_CHANGED, "superuser status: no → yes"),
+        (Action.OPERATOR_MADE, "She joins the team"),
+        (Action.ACCOUNT_CHANGED, "superuser status: yes → no"),
+        (Action.OPERATOR_ENDED, "She joins the team"),
+    ]
 
 
 def test_account_of_a_member_keeps_its_sign_in(acme: Tenant, desk: Client) -> None:
@@ -245,9 +221,8 @@ def test_account_with_an_address_of_other_letters_can_still_be_changed(desk: Cli
 
 def test_account_page_shows_workspaces_and_last_sign_in(acme: Tenant, desk: Client) -> None:
     html = body(desk.get(page(acme.admin)))
-    for text in ("Admin of 1 workspace", "Acme · 00000001</a>: admin", "Active", "never"):
+    for text in ("Acme · 00000001</a>: admin", "Active", "never", "?q=admin%40acme.example"):
         assert text in html
-    assert "?q=admin%40acme.example" in html
     assert "Admin of 1 workspace" in body(desk.get(LIST, {"state": "active"}))
     assert "Admin of 1 workspace" not in body(desk.get(LIST, {"kind": "operator"}))
 
@@ -256,7 +231,6 @@ def test_account_is_deactivated_after_a_question(acme: Tenant, desk: Client, ada
     staff.member(acme.workspace, "bob@acme.example", "ADMIN")
     html = body(desk.get(page(acme.admin, "deactivate")))
     assert "is signed out by the next click" in html
-    assert "keep working" in html
     assert "no other admin" not in html
     desk.post(page(acme.admin, "deactivate"), {"deactivate": "yes"})
     assert ada.get(page(acme.admin)).status_code == 302

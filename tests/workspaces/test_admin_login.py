@@ -123,10 +123,10 @@ def test_login_refused_for_its_address_does_not_touch_the_account(ada: User) -> 
 def test_login_counts_only_failures(ada: User) -> None:
     for _ in range(ACCOUNT.attempts + 1):
         assert sign_in(ada.username, PASSWORD).status_code == 302
-    assert sign_in(ada.username).status_code == 200
-    assert sign_in(ada.username, PASSWORD).status_code == 302  # it does not forget the failure
-    for _ in range(ACCOUNT.attempts - 1):
+    for number in range(ACCOUNT.attempts):
         assert sign_in(ada.username).status_code == 200
+        if not number:  # a right password does not make it forget the failure
+            assert sign_in(ada.username, PASSWORD).status_code == 302
     assert sign_in(ada.username, PASSWORD).status_code == 429
 
 
@@ -277,20 +277,11 @@ def test_session_of_a_closed_account_ends_at_once(ada: User, client: Client, los
     assert not Session.objects.exists()
 
 
-@pytest.mark.parametrize("name", ["index", "login", "password_change", "apikeys_apikey_changelist"])
-def test_admin_pages_are_not_kept_by_a_browser(ada: User, client: Client, name: str) -> None:
-    if name != "login":
-        client.force_login(ada)
-    response = client.get(reverse(f"admin:{name}"))
-    assert response.status_code == 200
-    assert "no-store" in response["Cache-Control"]
-    assert "default-src 'self'" in response["Content-Security-Policy"]
-
-
-def test_admin_start_page_shows_what_a_user_may_do(acme: Tenant, client: Client) -> None:
-    client.force_login(acme.admin)
-    html = client.get(INDEX).content.decode()
-    assert "Developer settings" in html
-    assert "Users" not in html
-    client.force_login(factories.user("bob@acme.example", is_staff=True))
-    assert "There is nothing here for bob@acme.example" in client.get(INDEX).content.decode()
+def test_admin_pages_are_not_kept_by_a_browser(ada: User, client: Client) -> None:
+    client.force_login(ada)
+    urls = [reverse(f"admin:{name}") for name in ("password_change", "apikeys_apikey_changelist")]
+    for each, url in ((Client(), LOGIN), *((client, url) for url in (INDEX, *urls))):
+        response = each.get(url)
+        assert response.status_code == 200
+        assert "no-store" in response["Cache-Control"]
+        assert "default-src 'self'" in response["Content-Security-Policy"]

@@ -10,10 +10,8 @@ from django.contrib.auth.models import User
 from django.db import connection
 from django.test import Client
 from django.urls import reverse
-from django.utils import timezone
 
 from audit.models import Action
-from events.webhooks.models import Endpoint
 from tests.support import staff, webhooks
 from tests.support.factories import Tenant
 from tests.support.staff import body, told
@@ -32,10 +30,9 @@ def page(workspace: Workspace, name: str = "change") -> str:
 # --- Reading
 
 
-def test_workspace_page_of_its_admin(acme: Tenant, umbrella: Tenant, client: Client) -> None:
+def test_workspace_page_of_its_admin(acme: Tenant, umbrella: Tenant, ada: Client) -> None:
     staff.member(acme.workspace, "bob@acme.example")
-    client.force_login(acme.admin)
-    response = client.get(LIST, follow=True)
+    response = ada.get(LIST, follow=True)
     assert response.redirect_chain == [(page(acme.workspace), 302)]
     html = body(response)
     assert "Umbrella" not in html
@@ -43,10 +40,9 @@ def test_workspace_page_of_its_admin(acme: Tenant, umbrella: Tenant, client: Cli
         assert text in html
     for name in ("suspend", "reinstate", "plan"):
         assert page(acme.workspace, name) not in html
-        assert client.get(page(acme.workspace, name)).status_code == 403
-        assert client.post(page(acme.workspace, name), {"reason": "x"}).status_code == 403
-    assert client.get(page(umbrella.workspace)).status_code == 404
-    assert client.get(ADD).status_code == 403
+        assert ada.post(page(acme.workspace, name), {"reason": "x"}).status_code == 403
+    assert ada.get(page(umbrella.workspace)).status_code == 404
+    assert ada.get(ADD).status_code == 403
     assert told() == []
 
 
@@ -65,10 +61,6 @@ def test_workspace_page_is_read_only_for_support(acme: Tenant, frozen: Tenant, s
         assert sam.post(page(frozen.workspace, name), {"reason": "x"}).status_code == 403
     assert sam.get(ADD).status_code == 403
     assert told() == []
-
-
-def test_workspace_page_cannot_be_posted_to(acme: Tenant, desk: Client) -> None:
-    assert desk.post(page(acme.workspace), {"plan": "FREE"}).status_code == 405
 
 
 def test_workspace_list_finds_parts_of_names_and_ids(acme: Tenant, desk: Client) -> None:
@@ -160,40 +152,27 @@ def test_workspace_suspension_asks_for_a_reason(acme: Tenant, desk: Client) -> N
     assert told() == [(Action.WORKSPACE_SUSPENDED, OLGA, "", "Unpaid: invoice 7")]
 
 
-def test_workspace_suspension_shows_webhooks_and_admins(
-    acme: Tenant, desk: Client, settings: Any
-) -> None:
+def test_workspace_suspension_shows_webhooks_and_admins(acme: Tenant, desk: Client) -> None:
     staff.member(acme.workspace, "amy@acme.example", "ADMIN")
-    hook = webhooks.endpoint(acme)
-    webhooks.delivery(hook)
+    webhooks.delivery(webhooks.endpoint(acme))
     html = body(desk.get(page(acme.workspace, "suspend")))
     assert "1 webhook is on: deliveries wait from now on." in html
     assert "Deliveries that wait at present: 1." in html
     assert f"Its admins: {acme.admin}, amy@acme.example." in html
-    settings.EMAIL_HOST = "mail.example"
-    html = body(desk.get(page(acme.workspace, "suspend")))
-    assert "amy@acme.example, who get an e-mail unless they have chosen not to." in html
     Workspace.objects.update(suspended=True)
     User.objects.filter(is_superuser=False).update(is_active=False)
     html = body(desk.get(page(acme.workspace, "reinstate")))
     assert "1 webhook is on: deliveries are sent again from now on." in html
     assert "It has no admin who can sign in." in html
-    Endpoint.objects.update(deleted_at=timezone.now())
-    assert "0 webhooks are on:" in body(desk.get(page(acme.workspace, "reinstate")))
+    assert "Cannot sign in" in body(desk.get(page(acme.workspace)))
 
 
 def test_suspended_workspace_has_a_banner_in_each_section(
     acme: Tenant, frozen: Tenant, ada: Client
 ) -> None:
     frozens = staff.signed_in(frozen.admin)
-    sections = (
-        "apikeys_apikey",
-        "webhooks_endpoint",
-        "usage_refusedrequest",
-        "audit_auditentry",
-    )
-    for section in sections:
-        url = reverse(f"admin:{section}_changelist")
+    for name in ("apikeys_apikey", "webhooks_endpoint", "usage_refusedrequest", "audit_auditentry"):
+        url = reverse(f"admin:{name}_changelist")
         assert "Frozen is suspended: " in body(frozens.get(url))
         assert "is suspended" not in body(ada.get(url))
 
@@ -241,11 +220,6 @@ def test_workspace_moves_to_another_plan_whose_effects_are_shown(
     assert told() == [(Action.PLAN_CHANGED, OLGA, "", "PRO → FREE: They cancelled")]
 
 
-def test_workspace_plan_without_effect_says_so(frozen: Tenant, desk: Client) -> None:
-    html = body(desk.get(page(frozen.workspace, "plan")))
-    assert "will not work afterwards either" in effect_of(html, "BUSINESS")
-
-
 def test_workspace_plan_of_the_past_can_only_be_left(acme: Tenant, desk: Client) -> None:
     Workspace.objects.filter(pk=acme.workspace.pk).update(plan="LEGACY")
     assert "LEGACY (no longer offered)" in body(desk.get(page(acme.workspace)))
@@ -254,15 +228,6 @@ def test_workspace_plan_of_the_past_can_only_be_left(acme: Tenant, desk: Client)
         assert desk.post(page(acme.workspace, "plan"), form).status_code == 200
     assert desk.post(page(acme.workspace, "plan"), form | {"plan": "PRO"}).status_code == 302
     assert [entry[3] for entry in told()] == ["LEGACY → PRO: x"]
-
-
-def test_workspace_list_leads_operators_to_suspending(
-    acme: Tenant, frozen: Tenant, desk: Client, sam: Client
-) -> None:
-    html = body(desk.get(LIST))
-    assert page(acme.workspace, "suspend") in html
-    assert page(frozen.workspace, "reinstate") in html
-    assert page(acme.workspace, "suspend") not in body(sam.get(LIST))
 
 
 # --- Members
@@ -310,24 +275,20 @@ def test_members_of_another_workspace_are_out_of_reach(acme: Tenant, umbrella: T
     assert told() == []
 
 
-def test_last_admin_cannot_leave(acme: Tenant, ada: Client) -> None:
+def test_last_admin_cannot_leave_and_is_removed_by_an_operator_after_a_question(
+    acme: Tenant, ada: Client, desk: Client
+) -> None:
     staff.member(acme.workspace, "bob@acme.example")
     locked_out = staff.member(acme.workspace, "eve@acme.example", "ADMIN")
     User.objects.filter(pk=locked_out.pk).update(is_active=False)
     last = acme.workspace.memberships.get(user=acme.admin)
     html = body(act(ada, last, do="remove", confirmed="yes", last_admin="yes"))
     assert "is the only admin of Acme who can sign in" in html
-    assert "make another member an admin, or invite one" in html
-    assert told() == []
-
-
-def test_last_admin_goes_after_a_question(acme: Tenant, desk: Client) -> None:
-    last = acme.workspace.memberships.get()
     html = body(act(desk, last, do="remove", confirmed="yes"))
     assert "Leave Acme · 00000001 without an admin?" in html
     assert told() == []
     act(desk, last, do="remove", confirmed="yes", last_admin="yes")
-    assert len(told()) == 1
+    assert [action for action, *_ in told()] == [Action.MEMBER_REMOVED]
     assert not Membership.objects.admins().filter(workspace=acme.workspace).exists()
 
 
@@ -348,12 +309,6 @@ def test_two_admins_who_remove_each_other_leave_one(transactional_db: None, acme
     with ThreadPoolExecutor(2) as pool:
         list(pool.map(remove, both))
     assert list(acme.workspace.memberships.all()) == refused
-
-
-def test_member_who_cannot_sign_in_is_marked(acme: Tenant, desk: Client) -> None:
-    assert "Cannot sign in" not in body(desk.get(page(acme.workspace)))
-    User.objects.filter(pk=acme.admin.pk).update(is_staff=False)
-    assert "Cannot sign in" in body(desk.get(page(acme.workspace)))
 
 
 def test_workspace_change_that_was_made_meanwhile_is_not_recorded_again(acme: Tenant) -> None:

@@ -165,7 +165,7 @@ def test_response_is_the_same_whether_the_account_exists(ada: User) -> None:
     assert len(entries()) == len(logins)
 
 
-@pytest.mark.parametrize("why", ["an hour later", "no staff", "deactivated"])
+@pytest.mark.parametrize("why", ["an hour later", "is_staff", "is_active"])
 def test_link_of_an_email_ends(ada: User, settings: Any, why: str) -> None:
     ask(ada.username)
     path = link(sent_to(ada))
@@ -173,8 +173,7 @@ def test_link_of_an_email_ends(ada: User, settings: Any, why: str) -> None:
     if why == "an hour later":
         settings.PASSWORD_RESET_TIMEOUT = -1
     else:
-        lost = "is_staff" if why == "no staff" else "is_active"
-        User.objects.filter(pk=ada.pk).update(**{lost: False})
+        User.objects.filter(pk=ada.pk).update(**{why: False})
     assert "not valid" in Client().get(path).content.decode()
 
 
@@ -188,12 +187,6 @@ def test_link_of_an_email_confirms_no_other_address(ada: User) -> None:
     assert ConfirmedAddress.of(ada) is None
 
 
-def test_account_without_a_password_gets_a_link_too(ada: User) -> None:
-    new = factories.user("new@acme.example", is_staff=True)
-    ask(new.username)
-    assert "Sign in" in set_password(link(sent_to(new))).content.decode()
-
-
 @pytest.mark.parametrize("login", ["admin@acme.example", "nobody@acme.example"])
 def test_requests_are_limited_by_account_whether_it_exists_or_not(ada: User, login: str) -> None:
     for number in range(RESETS_OF_ACCOUNT.attempts):
@@ -201,23 +194,15 @@ def test_requests_are_limited_by_account_whether_it_exists_or_not(ada: User, log
     response = ask(login.upper(), "192.0.2.99")
     assert response.status_code == 429
     assert 1 <= int(response["Retry-After"]) <= 3600
-    assert ask("other@acme.example").status_code == 302
-
-
-def test_requests_are_limited_by_address_first(ada: User) -> None:
     for number in range(RESETS_BY_ADDRESS.attempts):
         assert ask(f"guess{number}@acme.example").status_code == 302
-    for _ in range(RESETS_OF_ACCOUNT.attempts + 1):
-        assert ask(ada.username).status_code == 429
-    assert ask(ada.username, "192.0.2.2").status_code == 302
+    assert ask("other@acme.example").status_code == 429
+    assert ask("other@acme.example", "192.0.2.2").status_code == 302
 
 
-def test_odd_addresses_are_refused(ada: User) -> None:
+def test_odd_addresses_and_links_are_refused(ada: User) -> None:
     for login in ("", "x", "a\x00b@acme.example", "x" * 300 + "@acme.example"):
         assert ask(login).status_code == 200, login
-
-
-def test_link_that_is_not_valid_says_so(ada: User) -> None:
     for path in ("x/y", "MQ/x", "%00/x", "MQ/set-password", "MTIzNDU2Nzg5MDEy/x"):
         response = Client().get(f"{RESET}{path}/")
         assert response.status_code == 200, path
@@ -226,12 +211,11 @@ def test_link_that_is_not_valid_says_so(ada: User) -> None:
 
 
 def test_reset_without_mail_server_says_whom_to_ask(db: None, settings: Any) -> None:
-    for support in ("help@example.com", ""):
-        settings.SUPPORT_EMAIL = support
-        for response in (Client().get(RESET), ask("ada@acme.example")):
-            assert response.status_code == 200
-            assert (support or "the operator of this service") in response.content.decode()
-            assert 'name="email"' not in response.content.decode()
+    settings.SUPPORT_EMAIL = "help@example.com"
+    for response in (Client().get(RESET), ask("ada@acme.example")):
+        assert response.status_code == 200
+        assert settings.SUPPORT_EMAIL in response.content.decode()
+        assert 'name="email"' not in response.content.decode()
     assert not AuditEntry.objects.exists()
 
 

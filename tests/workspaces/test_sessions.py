@@ -65,15 +65,6 @@ def test_session_ends_a_working_day_after_sign_in(acme: Tenant, wait: Wait) -> N
     assert is_signed_in(ada)
 
 
-def test_session_of_the_release_before_ends_too(ada: Client, wait: Wait) -> None:
-    session = ada.session
-    del session["signed_in_at"], session["_session_expiry"]
-    session.save()
-    assert is_signed_in(ada)
-    wait(61)
-    assert not is_signed_in(ada)
-
-
 def test_session_is_stored_once_a_minute(ada: Client, wait: Wait) -> None:
 
     def stored() -> list[str]:
