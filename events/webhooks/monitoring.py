@@ -28,8 +28,8 @@ _STATUS = f"""
             ORDER BY next_attempt_at, id LIMIT 1
         ) AS first
         WHERE NOT ready.failing AND first.next_attempt_at <= statement_timestamp()),
-        (SELECT count(*) FROM pg_stat_activity
-        WHERE datname = current_database() AND application_name = '{PROCESS}'),
+        (SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()
+            AND application_name = '{PROCESS}' AND pid <> pg_backend_pid()),
         (SELECT count(*) FROM webhooks_endpoint WHERE deleted_at IS NULL),
         (SELECT extract(epoch FROM statement_timestamp() - min(occurred_at))::float8 FROM (
             SELECT transaction, occurred_at FROM events_event ORDER BY id DESC LIMIT {_NEWEST}

@@ -113,8 +113,9 @@ def save(ended: Sequence[Attempt]) -> None:
         _set(ids, ~Q(failing_since=None) & (Q(pk__in=works) | Q(~tried)), None)
         _set(ids - works, Q(tried, failing_since=None), Now())
     gone = {each.delivery.endpoint_id for each in ended if each.status == policy.GONE_STATUS}
-    too_long = Q(pk__in=ids, failing_since__lt=timezone.now() - timedelta(policy.FAILING_DAYS))
-    for endpoint in Endpoint.objects.filter(Q(pk__in=gone) | too_long):
+    since = timezone.now() - timedelta(days=policy.FAILING_DAYS)
+    failing = Q(pk__in=ids - works, failing_since__lt=since)
+    for endpoint in Endpoint.objects.filter(Q(pk__in=gone) | failing):
         reason = policy.GONE if endpoint.pk in gone else policy.FAILING
         services.switch_off(endpoint, reason=reason)
 

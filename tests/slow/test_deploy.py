@@ -161,6 +161,7 @@ def test_unit_of_the_worker_delivers_and_cleans_up_until_it_is_stopped(
         assert eventually(delivers)
         served = httpx.get(f"http://{HOST}:{port}/metrics").text
         assert 'documents_webhooks_attempts_total{result="failed"} 0.0' in served
+        assert "documents_webhooks_processes 1.0" in served
         both = psutil.Process(process.pid).children()
         words = {each.cmdline()[2] for each in both}
         assert words == {"deliver_webhooks", "housekeeping"}

@@ -172,6 +172,9 @@ def exhaust(user: User) -> None:
 
 def test_login_of_a_known_browser_has_a_limit_of_its_own(ada: User) -> None:
     browser = known_browser(ada)
+    assert browser.get(INDEX).status_code == 302  # the cookie signs in to nothing
+    for secret in (PASSWORD, ada.password):
+        assert secret not in browser.cookies["known_browser"].value
     exhaust(ada)
     assert attempt(browser, ada, PASSWORD) == 302  # nobody elsewhere locks it out
     for _ in range(BROWSER.attempts):
@@ -194,15 +197,6 @@ def test_login_knows_no_browser_of_another_account_password_or_cookie(
         browser.cookies["known_browser"] = cookie.replace("1", str(ada.pk), 1)
     exhaust(ada)
     assert attempt(browser, ada, password) == 429
-
-
-def test_login_cookie_of_a_known_browser_signs_in_to_nothing(ada: User) -> None:
-    browser = known_browser(ada)
-    assert "known_browser" in browser.cookies
-    response: Any = browser.get(INDEX)
-    assert response.status_code == 302
-    assert PASSWORD not in browser.cookies["known_browser"].value
-    assert ada.password not in browser.cookies["known_browser"].value
 
 
 @pytest.fixture
@@ -228,7 +222,7 @@ def test_login_is_throttled_without_the_counter(ada: User, redis: Proxy, fault: 
 
 def test_login_counts_on_when_the_counter_is_lost_and_back(ada: User, redis: Proxy) -> None:
     for _ in range(ACCOUNT.attempts):
-        assert sign_in(ada.username).status_code == 200
+        sign_in(ada.username)
     redis.refuse()
     assert sign_in(ada.username, PASSWORD).status_code == 302
     redis.restore()

@@ -84,8 +84,7 @@ def test_workspace_list_has_filters(acme: Tenant, frozen: Tenant, sam: Client, a
 # --- Names
 
 
-def test_workspace_heading_tells_twins_apart(acme: Tenant, desk: Client, ada: Client) -> None:
-    assert "<h1>Acme · 00000001</h1>" in body(desk.get(page(acme.workspace)))
+def test_workspace_heading_tells_twins_apart(acme: Tenant, ada: Client) -> None:
     assert "<h1>Acme</h1>" in body(ada.get(page(acme.workspace)))
     twin = Workspace.objects.create(name="Acme")
     Membership.objects.create(workspace=twin, user=acme.admin, role="ADMIN")
@@ -133,7 +132,8 @@ def test_workspace_form_names_its_errors(desk: Client) -> None:
 
 
 def test_workspace_suspension_asks_for_a_reason(acme: Tenant, desk: Client) -> None:
-    html = body(desk.get(page(acme.workspace, "suspend")))
+    url = page(acme.workspace, "suspend")
+    html = body(desk.get(url))
     assert "Suspend Acme · 00000001?" in html
     assert "Its keys stop with the next request." in html
     for reason, text in (
@@ -141,14 +141,12 @@ def test_workspace_suspension_asks_for_a_reason(acme: Tenant, desk: Client) -> N
         ("x" * 501, "at most 500 characters"),
         (f"leaked {acme.raw}", "must not contain an API key"),
     ):
-        response = desk.post(page(acme.workspace, "suspend"), {"reason": reason})
-        assert text in body(response)
+        assert text in body(desk.post(url, {"reason": reason}))
         assert acme.get("/me").status == 200
-    response = desk.post(
-        page(acme.workspace, "suspend"), {"reason": "Unpaid:\r\ninvoice 7"}, follow=True
-    )
-    assert "Acme · 00000001 is suspended." in body(response)
+    html = body(desk.post(url, {"reason": "Unpaid:\r\ninvoice 7"}, follow=True))
+    assert "Acme · 00000001 is suspended." in html
     assert acme.get("/me").status == 403
+    assert "is suspended already" in body(desk.post(url, {"reason": "x"}, follow=True))
     assert told() == [(Action.WORKSPACE_SUSPENDED, OLGA, "", "Unpaid: invoice 7")]
 
 
@@ -177,11 +175,12 @@ def test_suspended_workspace_has_a_banner_in_each_section(
         assert "is suspended" not in body(ada.get(url))
 
 
-def test_workspace_page_says_why_since_when_and_by_whom(acme: Tenant, desk: Client) -> None:
+def test_workspace_page_says_why_since_when_and_by_whom(
+    acme: Tenant, desk: Client, ada: Client, sam: Client
+) -> None:
     desk.post(page(acme.workspace, "suspend"), {"reason": "Unpaid invoice 7"})
-    form = {"plan": "BUSINESS", "reason": "They asked for it"}
-    desk.post(page(acme.workspace, "plan"), form)
-    for client in (desk, staff.signed_in(staff.support()), staff.signed_in(acme.admin)):
+    desk.post(page(acme.workspace, "plan"), {"plan": "BUSINESS", "reason": "They asked for it"})
+    for client in (desk, sam, ada):
         html = body(client.get(page(acme.workspace)))
         assert f"by {OLGA}: Unpaid invoice 7" in html
         assert f"by {OLGA}: PRO → BUSINESS: They asked for it" in html
@@ -189,13 +188,6 @@ def test_workspace_page_says_why_since_when_and_by_whom(acme: Tenant, desk: Clie
     html = body(desk.get(page(acme.workspace)))
     assert "Unpaid invoice 7" not in html
     assert f"by {OLGA}: Paid" in html
-
-
-def test_workspace_is_not_suspended_again(frozen: Tenant, desk: Client) -> None:
-    response = desk.post(page(frozen.workspace, "suspend"), {"reason": "x"}, follow=True)
-    assert "is suspended already" in body(response)
-    assert "Its keys work again with" in body(desk.get(page(frozen.workspace, "reinstate")))
-    assert told() == []
 
 
 def effect_of(html: str, plan: str) -> str:

@@ -153,13 +153,6 @@ def test_nobody_ends_another_user_s_session(acme: Tenant, umbrella: Tenant) -> N
     assert not AuditEntry.objects.filter(action=Action.SESSIONS_ENDED).exists()
 
 
-def test_session_of_a_former_password_is_not_listed(acme: Tenant) -> None:
-    opened(acme.admin, SAFARI)
-    acme.admin.set_password("correct horse battery staple")
-    acme.admin.save()
-    assert [each.browser for each in listed(opened(acme.admin, FIREFOX))] == ["Firefox on Windows"]
-
-
 def test_recent_sign_ins_show_failed_ones_of_the_own_account(acme: Tenant) -> None:
     for login in (acme.admin.username, "eve@x.example"):
         form = {"username": login, "password": "wrong"}
@@ -176,19 +169,13 @@ def test_operator_ends_all_sessions_of_somebody(acme: Tenant) -> None:
     desk.post(url)
     assert not is_signed_in(phone)
     entry = AuditEntry.objects.get(action=Action.SESSIONS_ENDED)
-    assert (entry.person, entry.member, entry.detail) == (
-        "olga@operators.example",
-        acme.admin.username,
-        "sessions: 2",
-    )
+    assert (entry.person, entry.member) == ("olga@operators.example", acme.admin.username)
+    assert entry.detail == "sessions: 2"
 
 
 def test_other_programs_are_named_by_the_first_word() -> None:
-    assert [sessions.in_words(each) for each in ("curl/8.1", "Bot/2 x", "")] == [
-        "curl",
-        "Bot",
-        "Unknown browser",
-    ]
+    named = [sessions.in_words(each) for each in ("curl/8.1", "Bot/2 x", "")]
+    assert named == ["curl", "Bot", "Unknown browser"]
 
 
 def test_users_change_their_own_name_only_and_the_log_has_it(acme: Tenant) -> None:
