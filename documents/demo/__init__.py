@@ -1,6 +1,120 @@
-"""The demo: four made-up workspaces with documents, recipients, PDFs and users."""
+"""The demo: four made-up workspaces with documents, recipients, PDFs and users.
 
-from documents.demo.loading import load, wanted
-from documents.demo.people import ACME, PEOPLE, TENANTS, Tenant
+The documents come through the importer, with their times shifted to end now.
+"""
 
-__all__ = ["ACME", "PEOPLE", "TENANTS", "Tenant", "load", "wanted"]
+import json
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, NamedTuple
+from uuid import NAMESPACE_DNS, UUID, uuid5
+
+from django.contrib.auth.models import Group, User
+
+from config.management.progress import Report
+from config.runtime.request_context import actor
+from documents.importing.importer import Importer
+from workspaces import changes
+from workspaces.models import Membership, Workspace
+from workspaces.permissions import SUPPORT
+from workspaces.plans import Plan
+
+DATA = Path(__file__).parent / "data"  # one file of documents per workspace, and their PDFs
+END = datetime(2026, 7, 1, 12, tzinfo=UTC)  # the present moment of the data
+WHY_SUSPENDED = "Invoice 2026-118 has not been paid for 60 days"
+
+
+class Tenant(NamedTuple):
+    """A workspace of the demo; its id is the same in every installation."""
+
+    name: str
+    plan: Plan
+    suspended: bool = False
+
+    @property
+    def id(self) -> UUID:
+        return uuid5(NAMESPACE_DNS, f"{self.name.lower()}.example")
+
+
+ACME = Tenant("Acme", Plan.PRO)
+UMBRELLA = Tenant("Umbrella", Plan.BUSINESS)
+FREEBIE = Tenant("Freebie", Plan.FREE)
+FROZEN = Tenant("Frozen", Plan.PRO, suspended=True)
+TENANTS = (ACME, UMBRELLA, FREEBIE, FROZEN)
+
+
+class Person(NamedTuple):
+    """A user of the demo, and what for. One without a tenant is support staff or an operator."""
+
+    login: str
+    first_name: str
+    last_name: str
+    does: str
+    tenant: Tenant | None = None
+    role: Membership.Role = Membership.Role.ADMIN
+
+
+PEOPLE = (
+    Person("ada@acme.example", "Ada", "Núñez", "admin of Acme", ACME),
+    Person("uma@umbrella.example", "Uma", "Šimková", "admin of Umbrella", UMBRELLA),
+    Person("felix@freebie.example", "Félix", "Moreau", "admin of Freebie (no API)", FREEBIE),
+    Person("frida@frozen.example", "Frida", "Østby", "admin of Frozen (suspended)", FROZEN),
+    Person("max@acme.example", "Max", "Grünwald", "member of Acme", ACME, Membership.Role.MEMBER),
+    Person("sam@support.example", "Sam", "O'Leary", "support"),
+    Person("olga@operator.example", "Olga", "Ōta", "operator"),
+)
+
+
+def load(report: Report, password_of: Callable[[str], str], now: datetime | None = None) -> None:
+    """Creates the workspaces with their documents, and the users.
+
+    Args:
+        password_of: the password for a login.
+        now: when the demo ends; the same moment gives the same demo.
+    """
+    shift = (now or datetime.now(UTC)).replace(microsecond=0) - END
+    for tenant in TENANTS:
+        report(f"Importing the documents of {tenant.name} …")
+        workspace = Workspace(id=tenant.id, name=tenant.name, plan=tenant.plan)
+        changes.create_workspace(workspace, by=actor())
+        if tenant.suspended:
+            changes.set_suspended(workspace, True, by=actor(), reason=WHY_SUSPENDED)
+        lines = (DATA / f"{tenant.name.lower()}.jsonl").read_text(encoding="utf-8").splitlines()
+        Importer(workspace, DATA, report).run(
+            [_shifted(line, shift) for line in lines], strict=True
+        )
+    for person in PEOPLE:
+        _create(person, password_of(person.login))
+
+
+def _shifted(line: str, shift: timedelta) -> bytes:
+    """Shifts a document's times, and the year in its title and file name."""
+
+    def shift_times(fields: dict[str, Any]) -> dict[str, Any]:
+        times = [name for name in fields if name.endswith("At")]
+        moments = {name: datetime.fromisoformat(fields[name]) + shift for name in times}
+        return fields | {name: moment.isoformat() for name, moment in moments.items()}
+
+    document = json.loads(line, object_hook=shift_times)
+    for name in ("title", "fileName"):
+        document[name] = document[name].replace(str(END.year), document["createdAt"][:4])
+    return json.dumps(document).encode()
+
+
+def _create(person: Person, password: str) -> None:
+    operator = person.does == "operator"
+    user = User.objects.create_user(
+        person.login,
+        person.login,
+        password,
+        first_name=person.first_name,
+        last_name=person.last_name,
+        is_staff=True,
+        is_superuser=operator,
+    )
+    if person.tenant:
+        membership = Membership(user=user, workspace_id=person.tenant.id, role=person.role)
+        changes.add_member(membership, by=actor())
+    elif not operator:
+        user.groups.add(Group.objects.get(name=SUPPORT))

@@ -7,16 +7,11 @@ The file has one JSON object a line (JSON Lines), in UTF-8. Each object is a Doc
   relative to the file's folder, and inside it;
 - `deletedAt`, optional: the document is deleted.
 
-A document has at most 1,000 `recipients`. Fields that are null in the API may be absent. The pages
-of the original are counted; if they cannot be, within 10 seconds and 100 MB of memory, `pageCount`
-is used. A line without `id` always gets the same one, so a file can be imported again. A document
-whose id exists in the workspace is updated, recipients and files included; the files of one that is
-COMPLETED in the database are sealed, and a line with other files is refused.
+Fields that are null in the API may be absent. The pages of the original are counted; if they cannot
+be, `pageCount` is used. A line without `id` always gets the same one, so a file can be imported
+again. A document whose id exists in the workspace is updated, recipients and files included; the
+files of one that is COMPLETED in the database are sealed, and a line with other files is refused.
 
 Each batch of lines is one transaction. A line that is refused is named, and the others are
 imported; with `strict`, all lines are imported or none.
 """
-
-from documents.importing.run import ImportRefused, import_lines
-
-__all__ = ["ImportRefused", "import_lines"]

@@ -1,17 +1,21 @@
-"""The PDFs that a file names: found inside its folder, and uploaded."""
+"""The PDFs that a file names: found inside its folder, and their pages counted."""
 
 import hashlib
+import logging
+import signal
 import unicodedata
-from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
-from documents import storage
+from pypdf import PdfReader
+
 from documents.importing.entries import Invalid
 
-WORKERS = 8  # uploads at a time; the client's connection pool holds more
 HEADER_WITHIN = 1024  # bytes, as PDF readers accept
+COUNT_SECONDS = 10  # a small file can keep pypdf busy for hours
+
+# It would log warnings about readable but flawed files.
+logging.getLogger("pypdf").setLevel(logging.CRITICAL)
 
 
 class LocalFile(NamedTuple):
@@ -34,32 +38,35 @@ def local_file(folder: Path, name: str) -> LocalFile:
     try:
         paths = [(folder / each).resolve() for each in names]
         path = next(filter(Path.is_file, paths), paths[0])  # opening a named pipe would block
-        if not path.is_relative_to(folder):
-            raise Invalid(f"files: {name!r} leads out of the imported file's folder")
-        if not path.is_file():
-            raise Invalid(f"files: {name!r} is not there, or is not a file")
+        if not (path.is_relative_to(folder) and path.is_file()):
+            raise Invalid(f"{name!r} is not a file in the imported file's folder")
         with path.open("rb") as file:
             if b"%PDF-" not in file.read(HEADER_WITHIN):
-                raise Invalid(f"files: {name!r} is not a PDF")
+                raise Invalid(f"{name!r} is not a PDF")
             file.seek(0)
             digest = hashlib.file_digest(file, "sha256").hexdigest()
             return LocalFile(path, file.tell(), digest)
     except (OSError, RuntimeError) as exc:  # RuntimeError: symbolic links in a circle
-        raise Invalid(f"files: {name!r} cannot be read: {exc}") from exc
+        raise Invalid(f"{name!r} cannot be read: {exc}") from exc
 
 
-def upload(files: Mapping[str, LocalFile]) -> None:
-    """Uploads files, several at a time, to objects with the keys of the mapping.
-
-    Raises:
-        StorageError: one cannot be written.
-        OSError: one cannot be read any more.
-    """
-    storage.client()  # made once, for all threads
-    with ThreadPoolExecutor(WORKERS, thread_name_prefix="upload") as pool:
-        list(pool.map(_upload, files.keys(), files.values()))
+class _TookTooLong(BaseException):
+    """Not an Exception: pypdf catches some of those."""
 
 
-def _upload(key: str, file: LocalFile) -> None:
-    with file.path.open("rb") as content:
-        storage.save(content, key)
+def count_pages(path: Path) -> int | str:
+    """The number of a PDF's pages, or why they cannot be counted. For the main thread only."""
+
+    def stop(*_: object) -> None:
+        raise _TookTooLong(f"more than {COUNT_SECONDS} seconds")
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, COUNT_SECONDS)
+    try:
+        with path.open("rb") as file:
+            return len(PdfReader(file).pages) or "it has none"
+    except (Exception, _TookTooLong) as exc:  # a damaged file can raise any exception
+        return repr(exc)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)

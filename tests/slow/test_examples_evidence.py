@@ -107,10 +107,6 @@ def test_a_pdf_is_compared_with_the_document_s_files_and_its_sealed_entries(
 NOTHING_SAYS: dict[str, dict[str, Any]] = {
     "digests of other actions": {"action": "document.viewed", "file_sha256": "{}"},
     "a word of a detail": {"action": "document.changed", "detail": "title {}"},
-    "an import file": {
-        "action": "document.imported",
-        "detail": "created; import file: SHA-256 {}",
-    },
 }
 
 

@@ -54,6 +54,10 @@ class Inbox:
         """Puts a file beside the file of documents."""
         (self.folder / name).write_bytes(content)
 
+    def content(self, name: str) -> bytes:
+        """The bytes of a file beside it."""
+        return (self.folder / name).read_bytes()
+
     def write(self, *values: Value) -> None:
         """Makes the file of documents, one a line."""
         self.file.write_text("".join(json.dumps(value) + "\n" for value in values))

@@ -1,6 +1,5 @@
 """complete_document"""
 
-import io
 from datetime import UTC, datetime
 from typing import Any
 
@@ -8,11 +7,9 @@ import msgspec
 from django.core.management.base import CommandError
 
 from config.management.progress import InterruptibleCommand
-from config.runtime.request_context import actor
 from documents.api.queries import WorkspaceDocuments
-from documents.demo import ACME
-from documents.demo.loading import DATA
-from documents.importing import import_lines
+from documents.demo import ACME, DATA
+from documents.importing.importer import Importer
 from documents.models import Document
 from documents.storage import StorageError
 
@@ -39,6 +36,6 @@ class Command(InterruptibleCommand):
             status = FINISHED.get(recipient["role"], recipient["status"])
             if status != recipient["status"]:
                 recipient |= {"status": status, "completedAt": now}
-        line = io.BytesIO(msgspec.json.encode(value))
-        import_lines(document.workspace, line, DATA, self.report, by=actor(), strict=True)
+        line = msgspec.json.encode(value)
+        Importer(document.workspace, DATA, self.report).run([line], strict=True)
         self.stdout.write(f"Completed: {document.title} ({document.pk})")
