@@ -293,8 +293,8 @@ def test_import_uses_the_page_count_of_a_line_whose_original_cannot_be_counted(
 
 def test_import_reports_what_it_cannot_use_in_one_line(acme: Tenant, inbox: Inbox) -> None:
     inbox.write(sent())
-    for key, problem in ((uid(9), "no workspace with that id"), ("acme", "invalid UUID value")):
-        with pytest.raises(CommandError, match=problem):
+    for key in (uid(9), "acme", "\0"):
+        with pytest.raises(CommandError, match="There is no workspace with that id"):
             inbox.run(key)
     inbox.file = inbox.folder / "none.jsonl"
     with pytest.raises(CommandError, match="No such file or directory"):
