@@ -111,7 +111,7 @@ class DocumentFilter(FilterForm):
                 except InvalidParameter:
                     self.add_error("q", f"Type an id, or {WORDS_EXPECTED}.")
                     return Page([], None, None), None
-                ids = [UUID(each.id) for each in found.documents]
+                ids = [UUID(id) for id, *_ in found.rows]
                 older = found.next and Position(*found.next)
                 searched_to = found.searched_to
         rows = self.documents.filter(within, pk__in=ids).order_by("-created_at", "-id")

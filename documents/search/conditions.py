@@ -46,24 +46,32 @@ class Newest(NamedTuple):
     of_documents: bool = False
 
 
+class Index(NamedTuple):
+    """An index that leads to the documents that may meet a condition.
+
+    Attributes:
+        found: their ids, in any order.
+        newest: the same documents by their creation, if it has them so.
+        word: the beginning of the title's words that `newest.each` is to be.
+    """
+
+    found: Sql
+    newest: Newest | None = None
+    word: str = ""
+
+
 class Condition(NamedTuple):
     """One condition that documents must meet.
 
     Attributes:
         holds: whether `document` meets it.
-        found: the ids of the documents that may do, in any order; an index has them.
-        newest: an index that has the same documents by their creation.
-        word: the beginning of the title's words that `newest.each` is to be.
-        exact: whether all that `found` and `newest` have do.
-        cost: of the check of one document, in microseconds.
+        indexes: each leads to all documents that do.
+        is_far: whether to check it takes more than the times and status of a document's row.
     """
 
     holds: Sql
-    found: Sql
-    newest: Newest | None = None
-    word: str = ""
-    exact: bool = True
-    cost: float = 0.1
+    indexes: list[Index]
+    is_far: bool = False
 
 
 def all_of(parts: Iterable[Sql]) -> Sql:
@@ -92,31 +100,33 @@ def conditions(asked: Search, words: list[str], workspace_id: UUID) -> Iterator[
     Those whose check costs least come first.
 
     Args:
-        words: of the title that is searched for.
+        words: of the title that is searched for, the longest last.
     """
     for each in asked.ranges:
         if each.time != asked.sort:
             holds = within(f"document.{each.time}_at", each)
             found = f"SELECT document.id FROM {_DOCUMENTS} AND {holds.text}"  # noqa: S608
-            yield Condition(holds, Sql(found, (workspace_id, *holds.values)))
+            yield Condition(holds, [Index(Sql(found, (workspace_id, *holds.values)))])
     if asked.statuses:
         yield _of_status(list(asked.statuses), workspace_id)
     if asked.recipient or asked.recipient_status:
         yield _of_recipient(asked, workspace_id)
-    for word in words:
-        yield _of_word(word, workspace_id)
+    if words:
+        # Of the shorter words hardly one is rare.
+        indexes = [_index_of_word(word, workspace_id) for word in words[-3:]]
+        patterns = [f"%{w[1:]}%" if w[0] == MARK else f"% {w}%" for w in words]
+        holds = Sql("documents_folded(document.title) LIKE ALL (%s::text[])", (patterns,))
+        yield Condition(holds, indexes, is_far=True)
 
 
 def _of_status(statuses: list[str], workspace_id: UUID) -> Condition:
     holds = "document.status = ANY (%s)"
+    found = f"SELECT document.id FROM {_DOCUMENTS} AND {holds}"  # noqa: S608
     each = [(status, "") for status in statuses] if len(statuses) > 1 else None
     one = f"{_DOCUMENTS} AND document.status = {'every.one' if each else '%s'}"
     rows = Sql(one, (workspace_id,) if each else (workspace_id, *statuses))
-    return Condition(
-        Sql(holds, (statuses,)),
-        Sql(f"SELECT document.id FROM {_DOCUMENTS} AND {holds}", (workspace_id, statuses)),  # noqa: S608
-        Newest("document.created_at", "document.id", rows, each, of_documents=True),
-    )
+    newest = Newest("document.created_at", "document.id", rows, each, of_documents=True)
+    return Condition(Sql(holds, (statuses,)), [Index(Sql(found, (workspace_id, statuses)), newest)])
 
 
 def _of_recipient(asked: Search, workspace_id: UUID) -> Condition:
@@ -137,31 +147,19 @@ def _of_recipient(asked: Search, workspace_id: UUID) -> Condition:
         each = [(status, address) for address in addresses for status in statuses]
         one = "recipient.status = every.one AND lower(recipient.email) = lower(every.other)"
         rows = Sql(f"{own} {one}", (workspace_id,))
-    of_document = "recipient.document_id = document.id"
     time, id = "recipient.document_created_at", "recipient.document_id"
-    return Condition(
-        # OFFSET 0: PostgreSQL would otherwise collect the recipients of all documents.
-        Sql(f"EXISTS (SELECT FROM {table} {of_document} AND {matches} OFFSET 0)", values),
-        Sql(f"SELECT {id} FROM {own} {matches}", (workspace_id, *values)),  # noqa: S608
-        Newest(time, id, rows, each),
-        cost=2,
-    )
+    found = Sql(f"SELECT {id} FROM {own} {matches}", (workspace_id, *values))  # noqa: S608
+    # OFFSET 0: PostgreSQL would otherwise collect the recipients of all documents.
+    holds = f"EXISTS (SELECT FROM {table} {id} = document.id AND {matches} OFFSET 0)"
+    index = Index(found, Newest(time, id, rows, each))
+    return Condition(Sql(holds, values), [index], is_far=True)
 
 
-def _of_word(word: str, workspace_id: UUID) -> Condition:
+def _index_of_word(word: str, workspace_id: UUID) -> Index:
+    """The index of titles' words; of a script without spaces it has each two signs."""
+    first = word[1:3] if word[0] == MARK else word
     table = '"documents_titleword" AS title WHERE title.workspace_id = %s AND title.word'
-    inside = word[0] == MARK
-    text, pattern = (word[1:], f"%{word[1:]}%") if inside else (word, f"% {word}%")
-    first = text[:2] if inside else text
+    found = f"SELECT title.document_id FROM {table} >= %s AND title.word < %s"  # noqa: S608
     rows = Sql(f"{table} = every.one", (workspace_id,))
-    return Condition(
-        Sql("documents_folded(document.title) LIKE %s", (pattern,)),
-        Sql(
-            f"SELECT title.document_id FROM {table} >= %s AND title.word < %s",  # noqa: S608
-            (workspace_id, first, first + LAST),
-        ),
-        Newest("title.created_at", "title.document_id", rows),
-        first,
-        exact=first == text,
-        cost=4,
-    )
+    newest = Newest("title.created_at", "title.document_id", rows)
+    return Index(Sql(found, (workspace_id, first, first + LAST)), newest, first)

@@ -115,15 +115,11 @@ def _recipient(query: QueryDict) -> str | None:
 def spellings(address: str) -> list[str]:
     """The address with its domain as it was given, in ASCII (`xn--…`) and in Unicode (IDNA)."""
     local, _, domain = unicodedata.normalize("NFC", address.lower()).rpartition("@")
-    in_ascii, in_unicode = [], []
-    for label in domain.split("."):
-        encoded = label if label.isascii() else f"xn--{label.encode('punycode').decode()}"
-        in_ascii.append(encoded)
-        with contextlib.suppress(UnicodeError):
-            label = encoded[4:].encode().decode("punycode") if encoded[:4] == "xn--" else label
-        in_unicode.append(label)
-    both = (f"{local}@{'.'.join(labels)}" for labels in (in_ascii, in_unicode))
-    return list(dict.fromkeys((address, *both)))
+    found = [address]
+    with contextlib.suppress(UnicodeError):
+        found.append(f"{local}@{domain.encode('idna').decode()}")
+        found.append(f"{local}@{domain.encode('idna').decode('idna')}")
+    return list(dict.fromkeys(found))
 
 
 def _time(query: QueryDict, name: str) -> datetime | None:

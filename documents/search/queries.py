@@ -1,9 +1,9 @@
 """Finds a page of a search, at a cost that does not grow with the workspace.
 
 A condition that fewer than RARE documents meet leads to those. If there is none, documents are
-looked at in the order of the search, by the index of one condition or by that of all documents, as
-many as BUDGET allows for one page. A page may then have fewer documents than asked for, or none,
-though others follow.
+looked at in the order of the search, by the index of one condition or by that of all documents, but
+only so many for one page. It may then have fewer documents than asked for, or none, though others
+follow.
 """
 
 from datetime import datetime
@@ -12,12 +12,12 @@ from uuid import UUID
 
 from config.api.errors import InvalidParameter
 from config.runtime.database import fetch, fetch_planned
-from documents.api.queries import DOCUMENT_COLUMNS_SQL, Position, with_recipients
+from documents.api.queries import DOCUMENT_COLUMNS_SQL, Position
 from documents.api.queries import VISIBLE_UNKNOWN as VISIBLE
-from documents.api.serializers import WorkspaceDocument
 from documents.search.conditions import (
     LAST,
     Condition,
+    Index,
     Newest,
     Sql,
     all_of,
@@ -27,11 +27,10 @@ from documents.search.conditions import (
 )
 from documents.search.parameters import WORDS_EXPECTED, WORDS_MAX, Search
 
-# What a page may cost beyond one of the list, and what one document costs, in microseconds of the
-# database: one that is read in the order of its index, and one that another index leads to.
-BUDGET = 800.0
-READ, LED_TO = 0.5, 2.5
-RARE = 300  # documents
+# Documents that are looked at for a page: those that are read in the order of their own index, if
+# that index and their row say all; and others.
+LOOKS, LOOKS_FAR = 1_500, 200
+RARE = 100  # documents
 SPELLINGS = 8  # words with one beginning that are read in turn
 
 _WORDS = "SELECT left(unnest(string_to_array(btrim(documents_folded(%s)), ' ')), 60)"
@@ -56,12 +55,12 @@ class Page(NamedTuple):
     """A page of a search.
 
     Attributes:
-        documents: those that match.
+        rows: of the documents that match, with DOCUMENT_COLUMNS.
         next: the position behind the page; None if nothing more can follow.
         searched_to: how far was looked, if that is why the page is not full.
     """
 
-    documents: list[WorkspaceDocument]
+    rows: list[tuple[Any, ...]]
     next: Position | None
     searched_to: datetime | None
 
@@ -92,20 +91,18 @@ def search(
     Args:
         after: only those that follow this position in the order of the search.
         limit: documents of the page.
-        looks: how many times BUDGET it may cost.
+        looks: how many times as many documents are looked at as for a page of the API.
 
     Raises:
         InvalidParameter: the title has no words, or too many.
     """
     wanted = list(conditions(asked, _words(asked.title), workspace_id))
-    newest, met = _order(asked, wanted, workspace_id)
-    checks = [each for each in wanted if each is not met]
-    read_in_order = newest.of_documents and newest.each is None
-    cost = (READ if read_in_order else LED_TO) + sum(each.cost for each in checks)
-    most = max(1, int(BUDGET * looks / cost))
+    newest = _order(asked, wanted, workspace_id)
+    in_order = newest.of_documents and newest.each is None
+    is_near = in_order and not any(each.is_far for each in wanted)
+    most = looks * (LOOKS if is_near else LOOKS_FAR)
     source = _source(newest, asked, after, most)
-    visible = Sql(VISIBLE, (workspace_id,))
-    holds, values = all_of([visible, *(each.holds for each in checks)])
+    holds, values = all_of([Sql(VISIBLE, (workspace_id,)), *(each.holds for each in wanted)])
     # The last document that is looked at comes too, whether it matches or not: the next page begins
     # behind it.
     found = fetch_planned(
@@ -128,8 +125,7 @@ def search(
     elif found and found[-1].number == most:
         following = Position(found[-1].time, found[-1].id)
         searched_to = found[-1].time if len(matching) < limit else None
-    documents = with_recipients([row.document for row in matching if row.document])
-    return Page(documents, following, searched_to)
+    return Page([row.document for row in matching if row.document], following, searched_to)
 
 
 def _words(title: str | None) -> list[str]:
@@ -142,42 +138,39 @@ def _words(title: str | None) -> list[str]:
     return sorted(words, key=len)
 
 
-def _order(
-    asked: Search, wanted: list[Condition], workspace_id: UUID
-) -> tuple[Newest, Condition | None]:
-    """The documents to look at, and the condition that all of these meet."""
+def _order(asked: Search, wanted: list[Condition], workspace_id: UUID) -> Newest:
+    """The documents to look at."""
     by_creation = asked.sort == "created"
-    if by_creation and len(wanted) == 1 and wanted[0].newest and not wanted[0].word:
-        return wanted[0].newest, wanted[0]
-    if rare := _rare(wanted):
-        return by_time(asked.sort, workspace_id, among=min(rare, key=len)), None
+    indexes = [index for each in wanted for index in each.indexes]
+    if by_creation and len(indexes) == 1 and indexes[0].newest and not indexes[0].word:
+        return indexes[0].newest
+    if rare := _rare(indexes):
+        return by_time(asked.sort, workspace_id, among=min(rare, key=len))
     if by_creation:
         for each in reversed(wanted):
             # Of the words, only the longest is tried: it has the fewest spellings.
-            if each.word and each is not wanted[-1]:
-                continue
-            if newest := _spelled(each, workspace_id):
-                return newest, each if each.exact else None
-    return by_time(asked.sort, workspace_id), None
+            if newest := _spelled(each.indexes[-1], workspace_id):
+                return newest
+    return by_time(asked.sort, workspace_id)
 
 
-def _rare(wanted: list[Condition]) -> list[list[UUID]]:
-    """For each condition that few documents meet, their ids."""
-    if not wanted:
+def _rare(indexes: list[Index]) -> list[list[UUID]]:
+    """For each index that leads to few documents, their ids."""
+    if not indexes:
         return []
     ids = (
         f"""(SELECT CASE WHEN count(*) < {RARE} THEN coalesce(array_agg(DISTINCT id), '{{}}') END
             FROM ({each.found.text} LIMIT {RARE}) AS counted (id))"""  # noqa: S608
-        for each in wanted
+        for each in indexes
     )
-    values = [value for each in wanted for value in each.found.values]
+    values = [value for each in indexes for value in each.found.values]
     [found] = fetch_planned(_BY_INDEX, f"SELECT {', '.join(ids)}", values)
     return [each for each in found if each is not None]
 
 
-def _spelled(condition: Condition, workspace_id: UUID) -> Newest | None:
-    """The index of a condition by creation, unless its word has too many spellings."""
-    word, newest = condition.word, condition.newest
+def _spelled(index: Index, workspace_id: UUID) -> Newest | None:
+    """The documents of an index by creation, unless its word has too many spellings."""
+    word, newest = index.word, index.newest
     if not word or not newest:
         return newest
     end = word + LAST

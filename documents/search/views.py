@@ -9,6 +9,7 @@ from config.api.parameters import limit, single
 from config.api.responses import as_json, cacheable_response, link_to_next
 from config.api.viewsets import ApiViewSet
 from documents.api.pagination import decode_cursor, encode_cursor
+from documents.api.queries import with_recipients
 from documents.api.serializers import DocumentPage
 from documents.search.parameters import CURSOR_EXPECTED, read
 from documents.search.queries import search
@@ -24,7 +25,7 @@ class SearchViewSet(ApiViewSet):
         scope = (self.key.workspace_id, f"search {as_json(asked).decode()}")
         after = decode_cursor(cursor, *scope, CURSOR_EXPECTED) if cursor else None
         found = search(scope[0], asked, after, size)
-        page = DocumentPage(found.documents, None)
+        page = DocumentPage(with_recipients(found.rows), None)
         headers = {}
         if found.next:
             page.next_cursor = encode_cursor(found.next, *scope)

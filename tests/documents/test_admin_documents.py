@@ -11,6 +11,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from audit.models import Action, AuditEntry
+from documents import admin_list
 from documents.models import Document
 from documents.search import queries
 from documents.timeline import events
@@ -293,7 +294,8 @@ def test_documents_admin_filters_as_the_api_does(
 def test_documents_admin_says_how_far_it_looked(
     acme: Tenant, sam: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(queries, "BUDGET", 0.05)
+    monkeypatch.setattr(queries, "LOOKS_FAR", 1)
+    monkeypatch.setattr(admin_list, "LOOKS", 1)
     monkeypatch.setattr(queries, "RARE", 1)
     day = "2026-03-{:02}"
     made = factories.listed(

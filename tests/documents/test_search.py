@@ -152,26 +152,27 @@ def asked(dice: random.Random) -> Query:
     return query
 
 
-@pytest.mark.parametrize(("budget", "spellings"), [(1200, 16), (24, 1), (30, 16), (1, 16)])
+@pytest.mark.parametrize(("looks", "spellings"), [(400, 16), (24, 1), (30, 16), (2, 16)])
 def test_search_finds_what_a_model_finds_in_its_order(
     acme: Tenant,
     umbrella: Tenant,
     monkeypatch: pytest.MonkeyPatch,
-    budget: float,
+    looks: int,
     spellings: int,
 ) -> None:
     """Few documents are looked at on a page here, so that each way of looking is taken."""
-    monkeypatch.setattr(queries, "BUDGET", budget)
-    monkeypatch.setattr(queries, "RARE", min(300, budget))
+    monkeypatch.setattr(queries, "LOOKS", looks)
+    monkeypatch.setattr(queries, "LOOKS_FAR", looks // 2)
+    monkeypatch.setattr(queries, "RARE", looks)
     monkeypatch.setattr(queries, "SPELLINGS", spellings)
-    dice = random.Random(budget)  # noqa: S311 - no secret
-    populate(acme, 60 if budget == 1 else 150, dice)
+    dice = random.Random(looks)  # noqa: S311 - no secret
+    populate(acme, 60 if looks == 2 else 150, dice)
     populate(umbrella, 20, dice)
     documents = list(
         Document.objects.filter(workspace=acme.workspace).prefetch_related("recipients")
     )
     found = 0
-    for _ in range(20 if budget == 1 else 50):
+    for _ in range(20 if looks == 2 else 50):
         query = asked(dice)
         ids = walk(acme, query)
         assert ids == expected(documents, query), query
@@ -183,7 +184,7 @@ def test_search_finds_what_a_model_finds_in_its_order(
 def test_search_shows_what_matches_throughout_once_while_others_come_and_go(
     acme: Tenant, monkeypatch: pytest.MonkeyPatch, sort: str
 ) -> None:
-    monkeypatch.setattr(queries, "BUDGET", 40)
+    monkeypatch.setattr(queries, "LOOKS_FAR", 8)
     monkeypatch.setattr(queries, "RARE", 10)
     dice = random.Random(sort)  # noqa: S311 - no secret
     populate(acme, 300, dice)
@@ -441,4 +442,4 @@ def test_search_looks_at_few_documents_by_an_index(acme: Tenant, umbrella: Tenan
             assert index in {scan.get("Index Name") for scan in scans}, query
             for scan in scans:
                 read = scan["Actual Rows"] + scan.get("Rows Removed by Filter", 0)
-                assert read * scan["Actual Loops"] <= queries.BUDGET / queries.READ, (query, scan)
+                assert read * scan["Actual Loops"] <= queries.LOOKS, (query, scan)
