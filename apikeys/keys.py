@@ -22,7 +22,6 @@ NAME_LENGTH = 100
 WARNED_BEFORE = timedelta(days=14)  # an expiry
 
 _KEY = re.compile(rf"{PREFIX}[A-Za-z0-9]{{{SECRET_LENGTH}}}")
-_BEGINNING = re.compile(rf"{PREFIX}[A-Za-z0-9]{{{PUBLIC_LENGTH - len(PREFIX)}}}")
 # Control characters, line breaks, and characters that change or hide the text around them.
 _FORBIDDEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 _JOINERS = "\u200c\u200d"  # allowed: they join letters in some scripts, and emoji
@@ -39,14 +38,6 @@ def digest(raw: str) -> str:
     A fast hash is enough, since a random key cannot be guessed.
     """
     return hashlib.sha256(raw.encode()).hexdigest()
-
-
-def beginning(raw: str) -> str:
-    """What may be the public part of a key that was cut, doubled or mistyped; "" if it is not.
-
-    Of a text that no key begins with, even these characters may be a secret: nothing keeps them.
-    """
-    return raw[:PUBLIC_LENGTH] if _BEGINNING.match(raw) else ""
 
 
 def loggable(raw: str) -> str | None:

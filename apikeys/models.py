@@ -15,7 +15,7 @@ from apikeys import keys
 from apikeys.keys import ENDED, WARNED_BEFORE, State, state_of
 from audit.models import Action
 from audit.queries import key_is_recorded
-from audit.record import USER_AGENT_LENGTH, record
+from audit.record import record
 from audit.snapshots import KeySnapshot
 from config.runtime.key_format import PUBLIC_LENGTH
 from workspaces.models import Workspace
@@ -119,10 +119,6 @@ class ApiKey(models.Model):
     )
     expires_at = models.DateTimeField("expires", null=True)
     last_used_at = models.DateTimeField("last used", null=True, editable=False)
-    last_used_address = models.CharField(max_length=45, db_default="", editable=False)
-    last_used_client = models.CharField(  # the user agent
-        max_length=USER_AGENT_LENGTH, db_default="", editable=False
-    )
     revoked_at = models.DateTimeField("revoked", null=True, editable=False)
     revoked_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.SET_NULL, null=True, editable=False, related_name="+"

@@ -6,17 +6,18 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.utils.html import format_html
 
-from apikeys.admin.texts import LIST, end_of, link, refusal_warning, replaced_by, require_plan
+from apikeys.admin.warnings import refusal_warning, require_plan, sentence
 from apikeys.forms import RollForm
 from apikeys.models import AlreadyEnded, AlreadyIssued, ApiKey
 from apikeys.usage import report
-from apikeys.usage.models import KeyAddress
+from apikeys.usage.models import KeyAddress, KeyUsage, RefusedRequest
 from audit.admin.links import filtered_log_url, refused_requests_url
 from audit.admin.search import parsed
 from audit.models import Action, AuditEntry
 from config.console.object_page import ActionPage, ObjectPage, Prompt, Refused
 from workspaces.directory import label_for, own_workspaces
 
+LIST = "admin:apikeys_apikey_changelist"
 REFUSED_SHOWN = 5
 
 
@@ -38,15 +39,14 @@ class KeyPage(ObjectPage):
 
     def context(self) -> dict[str, Any]:
         key = self.obj
-        days = report.daily("key_id", [key.id])[key.id]
+        days = report.daily(KeyUsage.objects.filter(key_id=key.id), "key_id")[key.id]
+        refused = RefusedRequest.objects.filter(key_id=key.id).order_by("-created_at", "-id")
         return {
             "title": key.name,
             "key": key,
-            "end": end_of(key),
-            "replaced_by": replaced_by(key),
             "usage": report.total(days),
             "chart": report.chart(days),
-            "refused": report.refused(for_support=False, key_id=key.id)[:REFUSED_SHOWN],
+            "refused": refused[:REFUSED_SHOWN],
             "refused_url": refused_requests_url(key_id__exact=key.id),
             "addresses": KeyAddress.objects.filter(key_id=key.id).order_by("-last_seen", "address"),
             "workspace_label": label_for(self.request, key.workspace),
@@ -68,20 +68,15 @@ class RollKey(ActionPage):
             raise self.ended()
 
     def ended(self) -> Refused:
-        text = 'Nothing was created: “{}” has ended already. <a href="{}">Create a key</a>'
-        return Refused(format_html(text, self.name, reverse("admin:apikeys_apikey_add")))
+        return Refused(sentence("has_ended", key=self.obj))
 
     def form_arguments(self) -> dict[str, Any]:
         return {"by": self.user}
 
     def prompt(self) -> Prompt:
         warnings = [refusal_warning(self.obj.workspace)]
-        if successor := replaced_by(self.obj):
-            text = (
-                "This key was rolled already, and replaced by {}. Use that one if you have it: "
-                "rolling again creates a further key."
-            )
-            warnings.append(format_html(text, successor))
+        if self.obj.replaced_by:
+            warnings.append(sentence("rolled", key=self.obj.replaced_by))
         text = (
             "A new key beside “{}” (<code>{}…</code>), with the same name and for the same "
             "workspace. Both work until the present one ends, so that programs can change over."
@@ -127,10 +122,9 @@ class EndKey(ActionPage):
         raise NotImplementedError
 
     def run(self) -> str:
-        key, url = link(self.obj), reverse("admin:apikeys_apikey_add")
+        message = sentence("done", key=self.obj, done=self.done)
         self.end()
-        text = '{} {} If a program still needs access, <a href="{}">create another key</a>.'
-        return format_html(text, key, self.done, url)
+        return message
 
     @property
     def next_url(self) -> str:

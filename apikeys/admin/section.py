@@ -12,20 +12,18 @@ from django.urls import reverse
 from django.utils.functional import cached_property
 from django.utils.safestring import SafeString
 
-from apikeys.admin.pages import DeleteKey, KeyPage, RevokeKey, RollKey
-from apikeys.admin.texts import (
-    LIST,
-    end_of,
-    ended_warning,
-    limit_warning,
+from apikeys.admin.pages import LIST, DeleteKey, KeyPage, RevokeKey, RollKey
+from apikeys.admin.warnings import (
+    ended_warnings,
+    limit_warnings,
     refusal_warning,
-    replaced_by,
     require_plan,
 )
 from apikeys.forms import NewKeyForm
 from apikeys.keys import ENDED, State
 from apikeys.models import AlreadyIssued, ApiKey, ApiKeyQuerySet
 from apikeys.usage import report
+from apikeys.usage.models import KeyUsage
 from audit.admin.links import AuditHistory
 from audit.admin.search import parsed, redirect_without_key
 from config.console.base import ChoiceFilter, request_user
@@ -77,7 +75,9 @@ class KeyChangeList(ChangeList):
     def rows(self) -> list[dict[str, Any]]:
         """The keys with what the template cannot find out."""
         found: list[ApiKey] = list(self.result_list)
-        usage = report.daily("key_id", [key.pk for key in found])
+        usage = report.daily(
+            KeyUsage.objects.filter(key_id__in=[key.pk for key in found]), "key_id"
+        )
         return [
             {
                 "key": key,
@@ -85,8 +85,6 @@ class KeyChangeList(ChangeList):
                 "is_refused": not key.state.has_ended and bool(access_warning(key.workspace)),
                 "chart": report.chart(usage[key.pk], small=True),
                 "usage": report.total(usage[key.pk]),
-                "end": end_of(key),
-                "replaced_by": replaced_by(key),
             }
             for key in found
         ]
@@ -155,22 +153,18 @@ class ApiKeyAdmin(AuditHistory):
 
     def urgent_warnings(self, request: HttpRequest) -> list[str]:
         """The user's own workspaces whose keys are refused, then keys with problems."""
-        own = own_workspaces(request)
-        workspaces = Workspace.objects.filter(pk__in=list(own)).order_by("name", "id")
-        limited = report.limited_keys(own)
-        keys = ApiKey.objects.in_bulk([usage.key_id for usage in limited])
-        return [
-            *map(Bad, filter(None, map(refusal_warning, workspaces))),
-            *map(ended_warning, report.ended_keys(own)),
-            *(limit_warning(each, keys[each.key_id]) for each in limited if each.key_id in keys),
-        ]
+        own = list(own_workspaces(request))
+        workspaces = Workspace.objects.filter(pk__in=own).order_by("name", "id")
+        refused = map(Bad, filter(None, map(refusal_warning, workspaces)))
+        return [*refused, *ended_warnings(own), *limit_warnings(own)]
 
     def looks_at(self, request: HttpRequest) -> str:
         return "API access and keys"
 
     def panels(self, request: HttpRequest) -> list[SafeString]:
         names = dict(list(own_workspaces(request).items())[:CHARTS])
-        usage = report.daily("workspace_id", names)
+        rows = KeyUsage.objects.filter(workspace_id__in=list(names))
+        usage = report.daily(rows, "workspace_id")
         return [report.panel(name, usage[id], id) for id, name in names.items()]
 
     # --- A new key

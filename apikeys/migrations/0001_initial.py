@@ -24,8 +24,6 @@ class Migration(migrations.Migration):
                 ('created_at', models.DateTimeField(auto_now_add=True)),
                 ('expires_at', models.DateTimeField(null=True, verbose_name='expires')),
                 ('last_used_at', models.DateTimeField(editable=False, null=True, verbose_name='last used')),
-                ('last_used_address', models.CharField(db_default='', editable=False, max_length=45)),
-                ('last_used_client', models.CharField(db_default='', editable=False, max_length=500)),
                 ('revoked_at', models.DateTimeField(editable=False, null=True, verbose_name='revoked')),
                 ('created_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
                 ('replaced_by', models.ForeignKey(db_constraint=False, db_index=False, editable=False, null=True, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', to='apikeys.apikey')),

@@ -1,36 +1,61 @@
 """Refused requests in the admin: all for support, those of their workspaces for admins."""
 
+from collections.abc import Sequence
 from typing import Any
-from urllib.parse import urlencode
 
 from django.contrib import admin
+from django.core.exceptions import ValidationError
+from django.db.models import Case, F, Value, When
 from django.http import HttpRequest
 from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
 
 from apikeys.usage import report
-from apikeys.usage.filters import RefusedChangeList, RefusedFilter
-from apikeys.usage.models import RefusedRequest
+from apikeys.usage.models import KeyUsage, RefusedRequest
 from audit.admin.base import ScopedAdmin
+from audit.admin.filters import id_field
+from audit.admin.periods import LogChangeList, LogFilter
+from audit.admin.search import recognise
 from audit.scope import sees_every_workspace
 from config.console.base import request_user
-from config.console.object_page import ObjectPage
-from workspaces.directory import own_workspaces
+from config.console.changelist import SearchField, any_of
 from workspaces.permissions import is_operator
 
+STATUSES = (400, 401, 402, 403, 404, 405, 410, 412, 416, 429, 500, 503)
+CAN_BE_FOUND = (
+    "A request id or its first 8 characters, the id or URL of a document, the id of a key or a "
+    "workspace, or the first 12 characters of a key"
+)
 LATEST = 5  # on the start page
 
 
-class RefusedPage(ObjectPage):
-    """All that is known of one request."""
+class RefusedFilter(LogFilter):
+    """The filters of the list; `apikeys.usage.models` has the indexes."""
 
-    template_name = "admin/usage/refusedrequest/page.html"
+    q = SearchField(CAN_BE_FOUND)
+    status__exact = any_of("Status", [(str(status), status) for status in STATUSES])
+    key_id__exact = id_field("API key")  # set by links
 
-    def context(self) -> dict[str, Any]:
-        for_support = sees_every_workspace(self.user)
-        report.folded([self.obj], for_support=for_support)
-        own = own_workspaces(self.request)
-        return {"title": self.name, "row": self.obj, "for_support": for_support, "own": own}
+    def clean_q(self) -> str:
+        text: str = self.cleaned_data["q"]
+        found = recognise(text) if text else []
+        self.recognised = [each for each in found if each.what not in ("Address", "Login")]
+        if text and not self.recognised:
+            raise ValidationError(f"This cannot be searched for. {CAN_BE_FOUND} can.")
+        return text
+
+    def chip_text(self, name: str, rows: Sequence[Any]) -> str:
+        if rows and name == "key_id__exact":
+            return str(rows[0].key_name)
+        return super().chip_text(name, rows)
+
+
+class RefusedChangeList(LogChangeList):
+    """Its chart counts those too that have no row."""
+
+    names = ("errors", "limited")
+    series = Case(When(status=429, then=Value("limited")), default=Value("errors"))
+    number = F("more") + 1
 
 
 @admin.register(RefusedRequest)
@@ -41,7 +66,7 @@ class RefusedRequestAdmin(ScopedAdmin):
     menu_position = 35
     filter_form = RefusedFilter
     change_list_template = "admin/usage/refusedrequest/change_list.html"
-    pages = {"change": RefusedPage}
+    change_form_template = "admin/usage/refusedrequest/page.html"
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[RefusedChangeList]:
         return RefusedChangeList
@@ -50,24 +75,10 @@ class RefusedRequestAdmin(ScopedAdmin):
         """All requests for operators, refused ones of known keys for support."""
         user, panels = request_user(request), []
         if is_operator(user):
-            panels.append(report.panel("All workspaces", report.daily_of_all()))
+            every = KeyUsage.objects.annotate(every=Value(""))
+            panels.append(report.panel("All workspaces", report.daily(every, "every")[""]))
         if sees_every_workspace(user):
-            groups = report.refused(for_support=True, key_id__isnull=False)[:LATEST]
-            context = {"groups": groups}
-            panels.append(render_to_string("admin/usage/panels/support.html", context))
+            known = RefusedRequest.objects.filter(key_id__isnull=False)
+            rows = known.order_by("-created_at", "-id")[:LATEST]
+            panels.append(render_to_string("admin/usage/panels/support.html", {"rows": rows}))
         return panels
-
-    def found(self, request: HttpRequest, text: str, most: int) -> tuple[list[Any] | None, str]:
-        rows, what = super().found(request, text, most)
-        for row in rows or ():
-            row.counts = text if row.more and row.request_id not in text.lower() else ""
-        return rows, what
-
-    def url_of(self, obj: Any) -> str:
-        """Of a flood that was found by another id than its own, the list, which says so."""
-        if text := getattr(obj, "counts", ""):
-            return f"{self.crumb()[1]}?{urlencode({'q': text})}"
-        return super().url_of(obj)
-
-    def heading(self, obj: RefusedRequest) -> str:
-        return f"Refused request {obj.request_id[:8]}…"

@@ -11,9 +11,10 @@ from multiprocessing.util import Finalize
 
 from django.conf import settings
 from django.db import connection, transaction
+from django.db.models import F
 
 from apikeys.usage.buffer import BUFFER, Batch
-from apikeys.usage.models import ADDRESSES_KEPT, RefusedRequest
+from apikeys.usage.models import ADDRESSES_KEPT, TEXT_LENGTH, RefusedRequest, clean
 from apikeys.usage.reasons import word
 from config.runtime.database import UNAVAILABLE
 
@@ -26,44 +27,37 @@ _failed: list[Batch] = []  # at most one, which could not be written
 
 
 def flush() -> bool:
-    """Writes the batch that could not be written, then a new one; whether both are written."""
+    """Writes the batch that could not be written, or else a new one; whether it is written."""
     with _lock:
-        for _ in range(2):
-            batch = _failed[0] if _failed else BUFFER.take()
-            if batch == Batch():
-                break
-            try:
-                with transaction.atomic():
-                    write(batch)
-            except UNAVAILABLE as exc:  # or a lock on a table
-                if not _failed:
-                    logger.warning("The usage of keys is written later: %s", exc)
-                _failed[:] = [batch]
-                return False
-            except Exception:  # it would fail each time
-                logger.exception("The usage of keys is lost")
-            _failed.clear()
+        batch = _failed.pop() if _failed else BUFFER.take()
+        if batch == Batch():
+            return True
+        try:
+            with transaction.atomic():
+                write(batch)
+        except UNAVAILABLE as exc:  # or a lock on a table
+            logger.warning("The usage of keys is written later: %s", exc)
+            _failed.append(batch)
+            return False
+        except Exception:  # it would fail each time
+            logger.exception("The usage of keys is lost")
         return True
 
 
 def write(batch: Batch) -> None:
     """Writes a batch."""
-    if batch.dropped:
-        logger.error("%d requests are not counted: the memory for usage was full", batch.dropped)
-    if batch.refused:
-        word(batch.refused)
-        batch.worded, batch.refused = batch.refused, []
-    with connection.cursor() as cursor:
-        if batch.uses:
-            uses = [
-                (key_id, day, address, *vars(use).values())
-                for (key_id, day, address), use in batch.uses.items()
-            ]
+    word(batch.refused)
+    RefusedRequest.objects.bulk_create(batch.refused)
+    for request_id, more in sorted(batch.more.items()):
+        row = RefusedRequest.objects.filter(request_id=request_id)
+        row.update(more=F("more") + more)
+    if batch.uses:
+        for use in batch.uses.values():
+            use.client = clean(use.client, TEXT_LENGTH)
+        uses = [(*of, *vars(use).values()) for of, use in batch.uses.items()]
+        with connection.cursor() as cursor:
             cursor.execute(_ADD_USES, [*map(list, zip(*uses, strict=True)), LAST_USE_EVERY])
             cursor.execute(_FORGET_OLDEST, [list({row[0] for row in uses}), ADDRESSES_KEPT])
-        RefusedRequest.objects.bulk_create(batch.worded)
-        if batch.more:
-            cursor.execute(_ADD_MORE, [list(batch.more), list(batch.more.values())])
 
 
 # Rows are sorted, so that two processes lock them in the same order.
@@ -92,35 +86,27 @@ _ADD_USES = """
             last_seen = greatest(old.last_seen, EXCLUDED.last_seen),
             requests = old.requests + EXCLUDED.requests
     )
-    UPDATE "apikeys_apikey" AS key
-    SET last_used_at = last.at, last_used_address = last.address, last_used_client = last.client
-    FROM (SELECT DISTINCT ON (key_id) * FROM used ORDER BY key_id, at DESC) AS last
+    UPDATE "apikeys_apikey" AS key SET last_used_at = last.at
+    FROM (SELECT key_id, max(at) AS at FROM used GROUP BY key_id) AS last
     WHERE key.id = last.key_id
         AND (key.last_used_at IS NULL OR key.last_used_at <= last.at - %s::interval)
 """
 _FORGET_OLDEST = """
-    DELETE FROM "usage_keyaddress" AS old USING (
-        SELECT key_id, address, row_number() OVER (
-            PARTITION BY key_id ORDER BY last_seen DESC, address) AS number
-        FROM "usage_keyaddress" WHERE key_id = ANY(%s)
-    ) AS ranked
-    WHERE ranked.number > %s AND (old.key_id, old.address) = (ranked.key_id, ranked.address)
-"""
-_ADD_MORE = """
-    UPDATE "usage_refusedrequest" AS refused SET more = refused.more + given.more
-    FROM unnest(%s::text[], %s::bigint[]) AS given (request_id, more)
-    WHERE refused.request_id = given.request_id
+    DELETE FROM "usage_keyaddress" WHERE (key_id, address) IN (
+        SELECT key_id, address FROM (
+            SELECT *, row_number() OVER (PARTITION BY key_id ORDER BY last_seen DESC, address)
+            FROM "usage_keyaddress" WHERE key_id = ANY(%s)
+        ) AS numbered
+        WHERE row_number > %s
+    )
 """
 
 
 def _run() -> None:
     while True:
         time.sleep(settings.USAGE_FLUSH_SECONDS)
-        try:
-            if not flush():
-                connection.close()  # this thread has one of its own
-        except Exception:  # the thread must live as long as the process
-            logger.exception("The usage of keys cannot be written")
+        if not flush():
+            connection.close()  # this thread has one of its own
 
 
 def start() -> None:

@@ -8,16 +8,22 @@ from django.db import models
 
 from audit.models import NEWEST_FIRST, AuditEntry
 from audit.snapshots import KeySnapshot
-from config.api.errors import DocumentNotFound
 from config.runtime.key_format import PUBLIC_LENGTH
+from config.runtime.logs import redact_sent
 from workspaces.models import label
 
 ADDRESSES_KEPT = 20  # of each key, those that were seen last
 ADDRESS_LENGTH = 45
-CLIENT_LENGTH = 500  # characters of a user agent that a key's last use and its addresses have
 TEXT_LENGTH = 500
-# Unknown, deleted, or in another workspace: a text for each would tell which ids exist elsewhere.
-NO_DOCUMENT = "The workspace has no document with this id: it is unknown here, or it was deleted."
+
+
+def clean(text: str | None, length: int) -> str:
+    """What a client has sent, without secrets, and no longer than its column.
+
+    It is cut first: then no more than that is searched for secrets, and of a key that is cut only
+    its public part is left.
+    """
+    return redact_sent((text or "")[:length].replace("\0", ""))[:length]
 
 
 class KeyUsage(models.Model):
@@ -46,7 +52,7 @@ class KeyAddress(models.Model):
     pk = models.CompositePrimaryKey("key_id", "address")
     key_id = models.UUIDField()
     address = models.CharField(max_length=ADDRESS_LENGTH)  # IPv4 or IPv6
-    user_agent = models.CharField(max_length=CLIENT_LENGTH, blank=True)  # the last one
+    user_agent = models.CharField(max_length=TEXT_LENGTH, blank=True)  # the last one
     last_seen = models.DateTimeField()
     requests = models.BigIntegerField()
 
@@ -55,7 +61,7 @@ class KeyAddress(models.Model):
 
 
 class RefusedRequest(models.Model):
-    """A response of the API with a status of 400 or above, and its true reason.
+    """A response of the API with a status of 400 or above, and the true reason for it.
 
     A flood is counted, not stored: `more` is the number of requests of the same key or network,
     with the same status, in the same minute, that have no row.
@@ -65,11 +71,10 @@ class RefusedRequest(models.Model):
     request_id = models.CharField(max_length=32)
     status = models.PositiveSmallIntegerField()
     response_text = models.CharField(max_length=TEXT_LENGTH)  # what the client was told
-    # The error's code; of a 503 the cause in the log; `reasons.MALFORMED`.
-    cause = models.CharField(max_length=50, blank=True)
-    # A sentence for support, worded before it is written; until then as in the log, of a 402 the
-    # plan, of a malformed key its length.
-    reason = models.CharField(max_length=TEXT_LENGTH)
+    cause = models.CharField(max_length=50, blank=True)  # the error's code; of a 503 what failed
+    # Why, if the response does not say so. Only that of a 401 is for admins of the workspace too:
+    # others would say what exists in another workspace, or what is wrong with our servers.
+    reason = models.CharField(max_length=TEXT_LENGTH, blank=True)
     more = models.BigIntegerField(default=0)
     key_id = models.UUIDField(null=True)
     key_name = models.CharField(max_length=100, blank=True)
@@ -77,12 +82,7 @@ class RefusedRequest(models.Model):
     workspace_id = models.UUIDField(null=True)
     workspace_name = models.CharField(max_length=200, blank=True)
     document = models.ForeignKey(  # that the path names; it need not exist
-        "documents.Document",
-        models.DO_NOTHING,
-        null=True,
-        db_constraint=False,
-        db_index=False,
-        related_name="+",
+        "documents.Document", models.DO_NOTHING, null=True, db_constraint=False, db_index=False
     )
     address = models.CharField(max_length=ADDRESS_LENGTH, blank=True)
     user_agent = models.CharField(max_length=TEXT_LENGTH, blank=True)
@@ -103,17 +103,12 @@ class RefusedRequest(models.Model):
             models.Index(
                 *NEWEST_FIRST, condition=models.Q(key_id__isnull=False), name="refused_of_keys"
             ),
-            models.Index(
-                "document_id",
-                *NEWEST_FIRST,
-                condition=models.Q(document_id__isnull=False),
-                name="refused_document",
-            ),
+            models.Index("document_id", *NEWEST_FIRST, name="refused_document"),
             models.Index(fields=["request_id"], name="refused_request"),
         ]
 
     def __str__(self) -> str:
-        return f"{self.status}, {self.created_at:%Y-%m-%d %H:%M:%S} UTC"
+        return f"{self.status} at {self.created_at:%Y-%m-%d %H:%M:%S} UTC"
 
     def identify(self, key: KeySnapshot | AuditEntry) -> None:
         """Adds the key and its workspace."""
@@ -127,9 +122,5 @@ class RefusedRequest(models.Model):
 
     @property
     def public_reason(self) -> str:
-        """The reason for admins, with nothing about other workspaces or our servers."""
-        if self.status in (500, 503):
-            return self.response_text
-        if self.cause == DocumentNotFound.code and self.document_id:
-            return NO_DOCUMENT
-        return self.reason
+        """The reason for admins of the workspace."""
+        return self.reason if self.status == 401 else self.response_text

@@ -19,17 +19,14 @@ def purge() -> bool:
     """Deletes at most `ROWS` rows of each rule; returns whether there may be more."""
     now, refused = timezone.now(), RefusedRequest.objects.order_by("-created_at", "-id")
     unknown = refused.filter(key_id=None).order_by("key_id", "-created_at", "-id")  # an index
-    rows: list[QuerySet[Any]] = [
+    rules: list[QuerySet[Any]] = [
         KeyUsage.objects.filter(day__lt=now - KEEP_USAGE).order_by("day"),
         KeyAddress.objects.filter(last_seen__lt=now - KEEP_USAGE),  # as small as its keys are few
         refused.filter(created_at__lt=now - KEEP_REFUSED).order_by("created_at"),
         unknown[WITHOUT_KEY_KEPT:],
         refused[REFUSED_KEPT:],
     ]
-    more = [_delete(each[:ROWS]) for each in rows]
-    return any(more)
-
-
-def _delete(rows: QuerySet[Any]) -> bool:
-    deleted, _ = rows.model.objects.filter(pk__in=rows.values("pk")).delete()
-    return bool(deleted == ROWS)
+    deleted = [
+        rows.model.objects.filter(pk__in=rows[:ROWS].values("pk")).delete()[0] for rows in rules
+    ]
+    return ROWS in deleted

@@ -1,22 +1,17 @@
 """The request that this thread is handling, its client, and what is to be logged about it."""
 
-import contextlib
 import os
 import pwd
 import sys
-import time
 import uuid
 from collections.abc import Mapping
 from contextvars import ContextVar
-from datetime import UTC, datetime
 from ipaddress import IPv6Address, ip_address, ip_network
 from pathlib import Path
 from typing import Any
 
 from django.conf import settings
 from django.http import HttpRequest
-
-_RANDOM = 20  # hexadecimal digits of an id, the first ones, which lists show; then milliseconds
 
 # None outside of a request: in a command, or while a body streams after the request has ended. Its
 # attribute `notes` has its `Notes`.
@@ -55,18 +50,8 @@ def note(**facts: str | None) -> None:
 
 
 def new_request_id() -> str:
-    """The id of a request that begins now: 32 hexadecimal digits, at random, which say when.
-
-    A flood is counted by the minute, so the id of a request in it leads there.
-    """
-    return f"{uuid.uuid4().hex[:_RANDOM]}{time.time_ns() // 1_000_000:012x}"
-
-
-def began_at(id: str) -> datetime | None:
-    """When the request with an id began, in UTC; None if the id is none of a request's."""
-    with contextlib.suppress(ValueError, OverflowError, OSError):
-        return datetime.fromtimestamp(int(id[_RANDOM:], 16) / 1000, UTC)
-    return None
+    """The id of a request: 32 random hexadecimal digits."""
+    return uuid.uuid4().hex
 
 
 def actor() -> str:

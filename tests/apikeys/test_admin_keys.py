@@ -14,7 +14,6 @@ from django.utils import timezone
 from django.utils.html import strip_tags
 from psycopg import sql
 
-from apikeys.keys import state_of
 from apikeys.models import ApiKey
 from audit.models import Action, AuditEntry
 from config.console.formatting import exact
@@ -64,10 +63,8 @@ def test_key_list_says_all_of_a_key_that_may_be_seen(acme: Tenant, ada: Client) 
     for text in (key.name, f"{key.prefix}…", exact(key.created_at), acme.admin.username, "Active"):
         assert text in html
     assert 'title="2026-01-05 10:00:00 UTC"' in html
-    assert "Developer settings" in html
     assert acme.raw not in html
     assert key.digest not in html
-    assert "in Acme" not in html
 
 
 def test_key_list_has_those_that_ended_at_its_end_and_says_when(acme: Tenant, ada: Client) -> None:
@@ -97,8 +94,6 @@ def test_key_list_shows_workspaces_of_several(acme: Tenant, umbrella: Tenant, ad
     html = body(ada.get(LIST))
     assert "in Acme" in html
     assert "in Umbrella" in html
-    assert acme.key.name in html
-    assert umbrella.key.name in html
     only = body(ada.get(LIST, {"workspace": str(umbrella.workspace.pk)}))
     assert acme.key.name not in only
     both.delete()
@@ -117,7 +112,6 @@ ALL = {*DAYS_AGO, "Acme sync"}
 
 
 def test_key_list_searches_and_filters(acme: Tenant, ada: Client) -> None:
-    assert 'role="search"' not in body(ada.get(LIST)).split("<main")[1]  # few need none
     for name, ago in DAYS_AGO.items():
         key, _ = factories.issue(acme.workspace, name, acme.admin)
         times = {field: timezone.now() - timedelta(days=days) for field, days in ago.items()}
@@ -125,7 +119,6 @@ def test_key_list_searches_and_filters(acme: Tenant, ada: Client) -> None:
     for query, found in {
         "q=ACME s": {"Acme sync"},
         "q=nothing like it": set(),
-        "state=&workspace=&q=": ALL,
         f"workspace={acme.workspace.pk}": ALL,
         f"workspace={uid(2, 1)}": set(),
         "workspace=Acme": set(),
@@ -135,21 +128,10 @@ def test_key_list_searches_and_filters(acme: Tenant, ada: Client) -> None:
         "state=revoked": {"Revoked", "Both"},
     }.items():
         html = body(ada.get(f"{LIST}?{query}"))
-        assert 'role="search"' in html.split("<main")[1]
         assert set(re.findall(r">([A-Z][a-z ]+)</a>", html)) & ALL == found, query
         assert ("No key matches" in html) is (not found), query
     for query in ("created_by__password=a", "state=unknown"):
         assert ada.get(f"{LIST}?{query}")["Location"] == f"{LIST}?e=1"
-
-
-# Hours until a key expires → its state.
-STATES = {-1: "expired", 1: "expiring", 14 * 24 - 1: "expiring", 14 * 24 + 1: "active"}
-
-
-def test_key_state_follows_from_its_expiry() -> None:
-    now = timezone.now()
-    states = {hours: state_of(None, now + timedelta(hours=hours)).value for hours in STATES}
-    assert states == STATES
 
 
 def test_key_search_cuts_a_raw_key_in_the_address(acme: Tenant, ada: Client) -> None:
@@ -196,11 +178,7 @@ def test_key_creation_shows_the_key_once_and_it_works(acme: Tenant, ada: Client)
     assert "no-store" in response["Cache-Control"]
     assert "cannot be shown again" in body(response)
     assert get("/api/v1/me", f"Bearer {raw}").json()["data"]["key"]["name"] == "CRM sync"
-    line = 'curl -H "Authorization: Bearer $DTD_API_KEY" "http://testserver/api/v1/me"'
-    assert line in body(response)
     assert body(response).count(raw) == 1
-    for link in (reverse("docs"), "dtd pull", "dtd waiting", "receive.py"):
-        assert link in body(response)
     assert raw not in body(ada.get(LIST))
     assert raw not in body(ada.get(page(ApiKey.objects.get(name="CRM sync"))))
 
@@ -218,10 +196,9 @@ def test_key_creation_sent_again_creates_nothing_and_says_so(acme: Tenant, ada: 
 
 
 WRONG: list[tuple[dict[str, str], str]] = [
-    *(({"name": name}, "This field is required.") for name in ("", "   ")),
+    ({"name": "   "}, "This field is required."),
     ({"name": "x" * 101}, "at most 100 characters"),
     ({"name": "two\nlines"}, "must not contain line breaks or other control characters"),
-    ({"name": "a\x00b"}, "Null characters are not allowed."),
     ({"name": "a\u202eb"}, "must not contain line breaks or other control characters"),
     ({"name": f"copy of dtd_{'x' * 9}"}, "A name must not contain an API key."),
     ({"expires": "30"}, "Select a valid choice."),
@@ -269,25 +246,6 @@ def test_key_creation_offers_the_workspaces_of_an_admin_of_several(
     assert ApiKey.objects.get(name="CRM sync").workspace == umbrella.workspace
 
 
-def test_key_pages_say_what_to_do_where_keys_are_refused(
-    freebie: Tenant, frozen: Tenant, client: Client, settings: Any
-) -> None:
-    client.force_login(freebie.admin)
-    upgrade = f'<a href="{settings.UPGRADE_URL}">Change the plan</a>'
-    assert upgrade in body(client.get(START))
-    assert upgrade in body(client.get(LIST))
-    client.force_login(frozen.admin)
-    why = reverse("admin:workspaces_workspace_change", args=[frozen.workspace.pk])
-    for url in (START, LIST):
-        settings.SUPPORT_EMAIL = ""
-        html = body(client.get(url))
-        assert html.count("is suspended: its keys are refused") == 1
-        assert f'<a href="{why}">See why</a>, then ask the operator' in html
-        settings.SUPPORT_EMAIL = "help@example.com"
-        html = body(client.get(url))
-        assert 'write to <a href="mailto:help@example.com">help@example.com</a>' in html
-
-
 def test_keys_are_created_and_rolled_on_plans_with_the_api_only(
     freebie: Tenant, acme: Tenant, client: Client, settings: Any
 ) -> None:
@@ -313,14 +271,27 @@ def test_keys_are_created_and_rolled_on_plans_with_the_api_only(
     assert not ApiKey.objects.filter(workspace=freebie.workspace).exists()
 
 
-def test_key_list_marks_keys_that_are_refused(frozen: Tenant, ada: Client, client: Client) -> None:
-    assert "Refused at present" not in body(ada.get(LIST))
+def test_key_pages_say_that_and_why_keys_are_refused(
+    acme: Tenant, freebie: Tenant, frozen: Tenant, client: Client, settings: Any
+) -> None:
+    settings.SUPPORT_EMAIL = "help@example.com"
     ended, _ = factories.issue(frozen.workspace, "Ended", frozen.admin)
     ended.revoke(by=frozen.admin)
-    client.force_login(frozen.admin)
-    html = body(client.get(LIST))
-    pills = 'Active</span> <span class="pill pill-bad">Refused at present</span>'
-    assert html.count("Refused at present") == html.count(pills) == 1
+    why = reverse("admin:workspaces_workspace_change", args=[frozen.workspace.pk])
+    write = '<a href="mailto:help@example.com">help@example.com</a>'
+    for tenant, texts in {
+        freebie: (f'<a href="{settings.UPGRADE_URL}">Change the plan</a>',),
+        frozen: ("is suspended: its keys are refused", f'<a href="{why}">See why</a>', write),
+    }.items():
+        client.force_login(tenant.admin)
+        for url in (START, LIST, page(tenant.key)):
+            html = body(client.get(url))
+            for text in texts:
+                assert html.count(text) == 1, (url, text)
+        assert body(client.get(LIST)).count("Refused at present") == 1  # not at the ended one
+    client.force_login(acme.admin)
+    for url in (START, LIST, page(acme.key)):
+        assert "See why" not in body(client.get(url))
 
 
 def test_key_raw_text_is_in_one_response(ada: Client, caplog: pytest.LogCaptureFixture) -> None:
@@ -355,9 +326,7 @@ def test_key_revocation_keeps_it_listed_and_closes_the_api(acme: Tenant, ada: Cl
     assert acme.get("/me").status == 200
     html = body(ada.post(page(acme.key, "revoke"), follow=True))
     assert f'“<a href="{page(acme.key)}">Acme sync</a>” is revoked.' in html
-    assert "create another key" in html
     assert "Revoked" in html
-    assert acme.admin.username in html
     assert acme.get("/me").status == 401
     assert "Revoke…" not in body(ada.get(page(acme.key)))
     ada.post(page(acme.key, "revoke"))  # which changes nothing
@@ -381,6 +350,5 @@ def test_key_pages_close_with_the_membership_from_the_next_click(acme: Tenant, a
     assert ada.get(LIST).status_code == 200
     Membership.objects.filter(user=acme.admin).update(role=Membership.Role.MEMBER)
     assert ada.get(LIST).status_code == 403
-    assert "Developer settings" not in body(ada.get(reverse("admin:index")))
     assert ada.post(NEW, {"name": "Mine", "new_id": "x"}).status_code == 403
     assert Workspace.objects.get(pk=acme.workspace.pk).keys.count() == 1

@@ -71,9 +71,7 @@ def test_search_for_a_pasted_key_leads_support_to_why_it_is_refused(
             assert f'href="{url}"' in html
             listed = body(client.get(url))
             assert acme.key.name in listed
-        assert re.search(
-            rf"The key {acme.key.prefix}… \(“Acme sync”\) was revoked at .* by {acme.admin}", listed
-        )
+        assert re.search(f"The key was revoked at .* by {acme.admin}", listed)
 
 
 def test_search_finds_nothing_of_another_workspace(acme: Tenant, umbrella: Tenant) -> None:

@@ -10,7 +10,7 @@ from selenium.webdriver import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
-from apikeys.usage import filters
+from apikeys.usage.admin import STATUSES
 from audit.models import Action
 from tests.support import staff
 from tests.support.browser import THOROUGHLY, WIDTHS, Browser
@@ -91,7 +91,7 @@ return [...document.querySelectorAll(".log > li")].filter(row =>
 def test_no_text_of_a_log_is_printed_over_another(acme: Tenant, browser: Browser) -> None:
     key = {"key_id": acme.key.pk, "key_name": "CRM sync"}
     of_acme = staff.of(acme.workspace, **key)
-    for status in filters.STATUSES:
+    for status in STATUSES:
         refused(**of_acme, status=status, more=12_345_678)
     for action in Action.values:
         staff.happened(1, **of_acme, action=action, person="ada@acme.example")

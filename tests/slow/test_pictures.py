@@ -102,7 +102,7 @@ PAGES = {
     ),
     "start": ("admin", "/admin/", "body", "CRM sync"),
     "key": ("admin", "/admin/apikeys/apikey/{key}/change/", "body", "CRM sync"),
-    "refused": ("admin", "/admin/usage/refusedrequest/", "body", "not found"),
+    "refused": ("admin", "/admin/usage/refusedrequest/", "body", "no such document"),
     "webhook": ("admin", "/admin/webhooks/endpoint/{webhook}/change/", "body", "crm.acme.example"),
     "operator": ("operator", "/admin/", "body", "Overview"),
     "system": ("operator", "/admin/system/", "body", "System"),

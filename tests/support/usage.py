@@ -10,22 +10,24 @@ import pytest
 from django.utils import timezone
 
 from apikeys.usage import flusher as usage_flusher
+from apikeys.usage import report
 from apikeys.usage.buffer import BUFFER
 from apikeys.usage.models import KeyUsage, RefusedRequest
 from tests.support.factories import numbered
 
 
-def empty_buffer() -> None:
-    BUFFER.clear()
-    usage_flusher._failed.clear()
-
-
 @pytest.fixture
 def flusher(db: None) -> Iterator[ModuleType]:
     """Writes what this test's requests have added, and nothing else."""
-    empty_buffer()
+    empty()
     yield usage_flusher
-    empty_buffer()
+    empty()
+
+
+def empty() -> None:
+    BUFFER.take()
+    BUFFER.minute = None  # no request was refused in it yet
+    usage_flusher._failed.clear()
 
 
 def refused(count: int = 1, **fields: Any) -> list[RefusedRequest]:
@@ -55,6 +57,11 @@ def used(key_id: UUID, workspace_id: UUID, days_ago: int = 0, **counts: int) -> 
     day = timezone.now().date() - timedelta(days=days_ago)
     usage = {"key_id": key_id, "workspace_id": workspace_id, "day": day}
     return KeyUsage.objects.create(**usage, **none | counts)
+
+
+def usage_of(key_id: UUID) -> report.Usage:
+    """The usage of a key in the last 30 days."""
+    return report.total(report.daily(KeyUsage.objects.all(), "key_id")[key_id])
 
 
 def find_request(request_id: str) -> list[RefusedRequest]:

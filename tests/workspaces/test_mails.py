@@ -15,8 +15,8 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
+from apikeys.mails import notify_of_keys
 from apikeys.models import ApiKey
-from apikeys.usage.mails import notify_of_keys
 from events.webhooks import monitoring, services
 from events.webhooks.models import Endpoint
 from tests.support import staff, webhooks

@@ -10,7 +10,7 @@ from django.core.management import call_command
 from django.core.management.base import CommandError
 from django.db import connection
 
-from apikeys.usage import mails as keys
+from apikeys import mails as keys
 from apikeys.usage import purge as usage
 from config.management.progress import ProgressCommand
 from config.management.shutdown import Shutdown, graceful_shutdown

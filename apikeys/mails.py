@@ -8,7 +8,6 @@ from django.utils import timezone
 from apikeys.keys import ENDED
 from apikeys.models import ApiKey, minute
 from apikeys.usage.models import RefusedRequest
-from config.api.errors import InvalidKey
 from workspaces.mails import tell_admins
 
 
@@ -18,9 +17,7 @@ def notify_of_keys() -> None:
     for key in keys.filter(pk__in=ApiKey.objects.expiring()):
         when = minute(key.expires_at) if key.expires_at else ""
         _tell(key, "A key expires soon", f"{key} expires on {when}. Roll it before, or let it end.")
-    refused = RefusedRequest.objects.filter(
-        status=401, key_id__isnull=False, cause=InvalidKey.code, created_at__gte=day
-    )
+    refused = RefusedRequest.objects.filter(status=401, created_at__gte=day)
     for key in keys.filter(ENDED, pk__in=refused.values("key_id")):
         text = f"{key}: {key.state.label}. A program still sends it, and is refused."
         _tell(key, "A key that has ended is used", text)

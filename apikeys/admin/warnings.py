@@ -1,0 +1,66 @@
+"""What pages warn of: a workspace whose keys are refused, keys with problems."""
+
+from collections.abc import Iterable, Iterator
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+from django.conf import settings
+from django.db.models import F, Max, Sum
+from django.template.loader import render_to_string
+from django.utils import timezone
+from django.utils.safestring import SafeString
+
+from apikeys.keys import today
+from apikeys.models import ApiKey
+from apikeys.usage.models import KeyUsage, RefusedRequest
+from config.console.formatting import Bad
+from config.console.object_page import Refused
+from workspaces.api_access import access_warning
+from workspaces.models import Workspace
+from workspaces.plans import WITH_API
+
+MOST = 5  # warnings of each kind
+
+
+def sentence(name: str, **context: Any) -> SafeString:
+    """HTML: a sentence or two, which have a template of their own."""
+    context = {"upgrade_url": settings.UPGRADE_URL, "email": settings.SUPPORT_EMAIL, **context}
+    return SafeString(render_to_string(f"admin/apikeys/texts/{name}.html", context).strip())
+
+
+def refusal_warning(workspace: Workspace) -> SafeString:
+    """Why keys of the workspace are refused at present, and what to do about it; "" if not."""
+    why = access_warning(workspace)
+    return sentence("refused", why=why, workspace=workspace) if why else SafeString("")
+
+
+def require_plan(workspaces: Iterable[Workspace]) -> None:
+    """Raises `Refused` if no plan of these workspaces has keys."""
+    given = list(workspaces)
+    if not any(each.plan in WITH_API for each in given):
+        raise Refused(sentence("no_plan", workspace=given[0]))
+
+
+def ended_warnings(workspaces: list[UUID]) -> Iterator[Bad]:
+    """The keys of these workspaces that have ended, and were sent in the last 24 hours."""
+    rows = RefusedRequest.objects.filter(
+        workspace_id__in=workspaces,
+        created_at__gte=timezone.now() - timedelta(days=1),
+        status=401,
+        key_id__isnull=False,  # a key that has ended: all others that get a 401 are unknown
+    )
+    keys = rows.values("key_id", "key_name", "key_prefix")
+    sums = keys.annotate(requests=Sum(F("more") + 1), last=Max("created_at"))
+    for each in sums.order_by("-last")[:MOST]:
+        yield Bad(sentence("still_used", **each))
+
+
+def limit_warnings(workspaces: list[UUID]) -> Iterator[SafeString]:
+    """The keys of these workspaces that were over their limit today; first those with most."""
+    rows = KeyUsage.objects.filter(day=today(), limited__gt=0, workspace_id__in=workspaces)
+    limited = dict(rows.order_by("-limited").values_list("key_id", "limited")[:MOST])
+    keys = ApiKey.objects.in_bulk(list(limited))
+    for key_id, requests in limited.items():
+        if key := keys.get(key_id):
+            yield sentence("limited", key=key, requests=requests)
