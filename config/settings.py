@@ -1,8 +1,8 @@
 """All settings of the service, read from environment variables.
 
 Importing this module starts nothing. On a laptop, `make run` sets the variables. In production,
-`manage.py check --deploy` fails if a required one is missing (`config.checks`), before a unit
-starts. The unit of the API has `config.api_settings`.
+`manage.py check` fails if a required one is missing (`config.checks`), before a unit starts. The
+unit of the API has `config.api_settings`.
 """
 
 from pathlib import Path

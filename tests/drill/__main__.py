@@ -20,7 +20,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from tests.drill import containers
-from tests.drill.machine import Machine, bare_debian, require_tools
+from tests.drill.machine import Machine, alone, bare_debian, require_tools
 
 HERE = Path(__file__).resolve().parent
 CHECKOUT = HERE.parent.parent
@@ -69,6 +69,18 @@ systemctl show 'documents-api*' -p Id -p NRestarts | grep -B1 'NRestarts=[^0]' |
 WORKER = "$(pgrep -P $(systemctl show -p MainPID --value documents-api@8001) | tail -n 1)"
 FREEZE = f"kill -STOP {WORKER}"
 FROZEN_SECONDS = 30  # until systemd has replaced it
+# As after a boot, or where it has no room and stops.
+WITHOUT_DATABASE = r"""
+units="documents-api@8001 documents-api@8002 documents-api-pages documents-api-worker"
+systemctl stop postgresql
+systemctl restart $units
+[ "$(curl -s -o /dev/null -w '%{http_code}' http://127.0.0.1:8001/readyz)" = 503 ]
+systemctl start postgresql
+curl -sSf -o /dev/null --retry 30 --retry-delay 1 --retry-all-errors \
+  http://127.0.0.1:{8001,8002,8100}/readyz
+for _ in $(seq 30); do systemctl is-active --quiet $units && exit; sleep 1; done
+exit 1
+"""
 
 
 @contextmanager
@@ -134,12 +146,14 @@ def follow(machine: Machine) -> None:
 
 
 def disturb(machine: Machine) -> None:
-    """What systemd is there for: checks of each night, a frozen worker, a boot."""
+    """What systemd is there for: checks of each night, a frozen worker, an order of starts."""
     with step("the checks of each night"):
         machine.run("systemctl start documents-api-nightly")
     with step("  a frozen worker is replaced"):
         machine.run(f"{FREEZE}; sleep {FROZEN_SECONDS}")
         machine.run("curl -sSf -m 5 -o /dev/null http://127.0.0.1:8001/readyz")
+    with step("  units start without PostgreSQL, and serve when it is back"):
+        machine.run(WITHOUT_DATABASE)
 
 
 @contextmanager
@@ -163,8 +177,8 @@ def load(machine: Machine) -> Iterator[None]:
 def main() -> None:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # with all that follows a step
     require_tools()
-    place = Path(tempfile.mkdtemp(prefix="drill-"))
-    with ExitStack() as stack:
+    with alone(), ExitStack() as stack:
+        place = Path(tempfile.mkdtemp(prefix="drill-"))
         stack.callback(shutil.rmtree, place)
         with step("a bare Debian"):
             prepare(place / "machine")

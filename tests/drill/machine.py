@@ -1,5 +1,6 @@
 """A Debian of its own under systemd-nspawn, booted, for commands that think they have a machine."""
 
+import fcntl
 import os
 import re
 import shutil
@@ -7,12 +8,17 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 PASSED_ON = re.compile(r"PIP_.*|.*_proxy|.*_PROXY|.*SSL_CERT.*|CURL_CA_BUNDLE")
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 TOOLS = ("debootstrap", "ip", "slirp4netns", "systemd-nspawn", "unshare")
 TRUST = Path("/usr/local/share/ca-certificates")
+FREE = 15 * 10**9  # bytes; on a full disk, PostgreSQL stops
+JOURNAL = """journalctl --no-pager -n 500 -u 'documents-api*' -u 'postgresql*' |
+  grep -v '"logger":"access"' | tail -n 60"""
 
 
 def require_tools() -> None:
@@ -22,6 +28,19 @@ def require_tools() -> None:
             "The drill needs root; on Debian: apt-get install debootstrap iproute2 slirp4netns "
             "systemd-container"
         )
+    if shutil.disk_usage(tempfile.gettempdir()).free < FREE:
+        sys.exit(f"The drill needs {FREE // 10**9} GB in {tempfile.gettempdir()}.")
+
+
+@contextmanager
+def alone() -> Iterator[None]:
+    """No other drill runs meanwhile: their units would be in the same control groups."""
+    with Path("/run/documents-api-drill").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            sys.exit("Another drill runs on this machine.")
+        yield
 
 
 def bare_debian(folder: Path, *packages: str) -> None:
@@ -86,9 +105,7 @@ class Machine:
             code = subprocess.run(words, stdout=output, stderr=output, stdin=subprocess.DEVNULL)
             output.seek(0)
             if code.returncode:
-                words = self.command(
-                    ["journalctl", "-n", "30", "--no-pager", "-u", "documents-api*"]
-                )
+                words = self.command(["sh", "-c", JOURNAL])
                 journal = subprocess.run(words, capture_output=True, text=True).stdout
                 sys.exit(f"Failed:\n{text}\n{output.read()[-3000:]}\n{journal}")
             return output.read()
