@@ -43,8 +43,6 @@ OF_NGINX = {
     "body_too_large": 413,
     "url_too_long": 414,
     "headers_too_large": 431,
-    "transfer_encoding_not_supported": 501,
-    "http_version_not_supported": 505,
 }
 
 

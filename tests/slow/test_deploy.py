@@ -24,7 +24,7 @@ from config import env
 from config.runtime.ports import accepts_connections, free_port
 from tests.support import factories, seals, server
 from tests.support.factories import Tenant
-from tests.support.nginx import Nginx, program
+from tests.support.nginx import program
 from tests.support.proxy import HOST
 from tests.support.receiver import delivers
 from tests.support.server import PATIENCE, ROOT, STOP_PATIENCE, Server, eventually
@@ -32,13 +32,15 @@ from tests.support.server import PATIENCE, ROOT, STOP_PATIENCE, Server, eventual
 DEPLOY = ROOT / "deploy"
 UNITS = sorted((DEPLOY / "systemd").glob("documents-api*"))
 SERVICES = [unit for unit in UNITS if unit.suffix == ".service"]
-HARDENING = (DEPLOY / "systemd" / "hardening.conf").read_text()
+COMMON = (DEPLOY / "systemd" / "common.conf").read_text()
 MOST_EXPOSURE = 3.0  # of systemd's 10
 
 
-def exec_start(unit: Path, folder: Path | None = None, instance: str = "") -> list[str]:
+def exec_start(
+    unit: Path, folder: Path | None = None, instance: str = "", name: str = "ExecStart"
+) -> list[str]:
     """The words of the unit's command, as systemd would run it but for the folders."""
-    (line,) = re.findall(r"^ExecStart=((?:.*\\\n)*.*)$", unit.read_text(), re.MULTILINE)
+    (line,) = re.findall(rf"^{name}=((?:.*\\\n)*.*)$", unit.read_text(), re.MULTILINE)
     for installed, here in {
         "\\\n": "",
         ".venv/bin/": f"{Path(sys.executable).parent}/" if folder else ".venv/bin/",
@@ -91,32 +93,27 @@ def group_is_empty(group: int) -> bool:
     return False
 
 
-def test_units_are_valid(tmp_path: Path) -> None:
+def analyze(*words: str) -> "subprocess.CompletedProcess[str]":
+    command = [program("systemd-analyze", "systemd"), *words]
+    return subprocess.run(command, capture_output=True, text=True)
+
+
+def test_units_are_valid_and_hardened(tmp_path: Path) -> None:
+    """With the drop-in that deploy/link gives each of them."""
+    installed = []
     for unit in UNITS:
-        text = unit.read_text().replace("/opt/documents-api", str(ROOT))
         # systemd-analyze wants an instance of a template.
-        (tmp_path / unit.name.replace("@", "@8001")).write_text(text)
-    installed = [str(path) for path in sorted(tmp_path.iterdir())]
-    verified = subprocess.run(
-        [program("systemd-analyze", "systemd"), "verify", "--man=no", *installed],
-        capture_output=True,
-        text=True,
-    )
+        installed.append(tmp_path / unit.name.replace("@", "@8001"))
+        text = f"{unit.read_text()}\n{COMMON if unit in SERVICES else ''}"
+        installed[-1].write_text(text.replace("/opt/documents-api", str(ROOT)))
+    verified = analyze("verify", "--man=no", *map(str, installed))
     ours = [line for line in verified.stderr.splitlines() if "documents-api" in line]
     assert (verified.returncode, ours) == (0, [])
-
-
-@pytest.mark.parametrize("unit", SERVICES, ids=lambda unit: unit.name)
-def test_units_are_hardened(unit: Path, tmp_path: Path) -> None:
-    """With the drop-in that deploy/link gives each of them."""
-    hardened = tmp_path / unit.name
-    hardened.write_text(f"{unit.read_text()}\n{HARDENING}")
-    words = ["security", "--offline=true", "--no-pager", str(hardened)]
-    done = subprocess.run(
-        [program("systemd-analyze", "systemd"), *words], capture_output=True, text=True
-    )
-    (exposure,) = re.findall(r"Overall exposure level for \S+: ([\d.]+)", done.stdout)
-    assert float(exposure) < MOST_EXPOSURE
+    for file in installed:
+        if file.suffix == ".service":
+            found = analyze("security", "--offline=true", "--no-pager", str(file)).stdout
+            (exposure,) = re.findall(r"Overall exposure level for \S+: ([\d.]+)", found)
+            assert float(exposure) < MOST_EXPOSURE
 
 
 def test_unit_of_each_night_finds_what_is_wrong(
@@ -179,24 +176,39 @@ def test_only_the_sealer_has_the_key_that_signs_and_its_role(variable: str) -> N
     assert [name for name, each in compose().items() if variable in str(each)] == []
 
 
+@pytest.mark.parametrize("database", ["there", "away"])
 @pytest.mark.parametrize("name", ["documents-api@", "documents-api-pages"])
-def test_units_that_serve_say_so_to_systemd(
-    transactional_db: None, tmp_path: Path, name: str
+def test_units_that_serve_say_so_to_systemd_even_without_the_database(
+    transactional_db: None, tmp_path: Path, name: str, database: str
 ) -> None:
     port = free_port()
     unit = DEPLOY / "systemd" / f"{name}.service"
-    command = [word.replace("8100", str(port)) for word in exec_start(unit, tmp_path, str(port))]
     address = str(tmp_path / "notify")
+    variables = {"HTTPS_ONLY": "no", "NOTIFY_SOCKET": address}
+    if database == "away":
+        variables["DATABASE_URL"] = "postgresql://documents:x@127.0.0.1:9/documents"
+    before = exec_start(unit, tmp_path, name="ExecStartPre")
+    subprocess.run(before, cwd=ROOT, env=environment() | variables, check=True)
+    command = [word.replace("8100", str(port)) for word in exec_start(unit, tmp_path, str(port))]
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as notified:
         notified.bind(address)
         notified.settimeout(PATIENCE)
-        variables = {"HTTPS_ONLY": "no", "NOTIFY_SOCKET": address}
         with running(command, variables, mixed=True):
             assert notified.recv(100) == b"READY=1\nWATCHDOG=1"
             assert eventually(lambda: accepts_connections(HOST, port))
-            assert httpx.get(f"http://{HOST}:{port}/api/v1/me").status_code == 401
-            pages = httpx.get(f"http://{HOST}:{port}/admin/login/").status_code
-            assert pages == (200 if "pages" in name else 404)
+            paths = ("/readyz", "/api/v1/me", "/admin/login/")
+            found = [httpx.get(f"http://{HOST}:{port}{path}").status_code for path in paths]
+            page = 200 if "pages" in name else 404
+            assert found == ([200, 401, page] if database == "there" else [503, 401, page])
+
+
+def test_units_do_not_start_without_a_variable_that_is_required() -> None:
+    for name in ("documents-api@", "documents-api-pages"):
+        unit = DEPLOY / "systemd" / f"{name}.service"
+        variables = environment() | {"SECRET_KEY": ""}
+        words = exec_start(unit, Path("/nowhere"), name="ExecStartPre")
+        done = subprocess.run(words, cwd=ROOT, env=variables, capture_output=True, text=True)
+        assert (done.returncode, "SECRET_KEY is not set" in done.stderr) == (1, True)
 
 
 @pytest.fixture(scope="module")
@@ -240,36 +252,6 @@ def test_unit_runs_the_packages_of_the_release_in_whose_folder_it_started(
         assert process.stdout.readline().strip() == str(releases / "one" / ".venv")
     os.killpg(process.pid, signal.SIGKILL)
     process.wait()
-
-
-def rotate(logs: Path, folder: Path, create: str) -> None:
-    """Runs logrotate with the file in deploy/, for other logs; its own files are in `folder`."""
-    text = (DEPLOY / "logrotate").read_text()
-    for installed, here in {
-        "/var/log/documents-api": str(logs),
-        "/run/nginx.pid": str(logs.parent / "nginx.pid"),
-        "create 0640 www-data adm": create,
-    }.items():
-        assert installed in text
-        text = text.replace(installed, here)
-    configuration = folder / "logrotate"
-    configuration.write_text(text)
-    configuration.chmod(0o644)
-    words = [program("logrotate", "logrotate"), "--force", "--state", str(folder / "state")]
-    subprocess.run([*words, str(configuration)], check=True)
-
-
-def test_logrotate_makes_nginx_write_a_new_file(nginx: Nginx, tmp_path: Path) -> None:
-    first = nginx.get("/me").headers["request-id"]
-    assert eventually(lambda: first in nginx.written())
-    rotate(nginx.logs, tmp_path, "create")
-    log = nginx.logs / "access.log"
-    assert first in Path(f"{log}.1").read_text()
-
-    def written_again() -> bool:
-        return nginx.get("/me").headers["request-id"] in log.read_text()
-
-    assert eventually(written_again)
 
 
 def test_container_has_the_code_and_does_not_run_as_root() -> None:

@@ -1,20 +1,19 @@
 """nginx as deploy/ sets it up, with TLS and two instances: what it passes on, refuses and logs."""
 
 import re
+import socket
 import ssl
 import subprocess
 
 import httpx
 import pytest
 
-from audit.models import AuditEntry
 from config.api import errors
 from tests.support import factories
 from tests.support.factories import Tenant
 from tests.support.nginx import Nginx, exchange, request
 from tests.support.proxy import HOST
 
-NO_HOST = "The request has no Host header."
 ERROR_TEXTS = {
     400: errors.InvalidRequest.text,
     403: errors.HttpsRequired.text,
@@ -51,10 +50,11 @@ def test_nginx_refuses_old_versions_of_tls(gate: Nginx, version: ssl.TLSVersion)
         gate.tls(maximum_version=version, minimum_version=version)
 
 
-def test_nginx_redirects_pages_from_plain_http(gate: Nginx) -> None:
-    response = gate.plain(gate.http_port, "/admin/login/?next=/")
+def test_nginx_redirects_pages_from_plain_http_to_the_service_s_own_name(gate: Nginx) -> None:
+    sent = request("/admin/?a=b").replace(b"Host: localhost", b"Host: evil.example")
+    response = exchange(socket.create_connection((HOST, gate.http_port)), sent)
     assert response.status == 301
-    assert response.headers["location"] == "https://localhost/admin/login/?next=/"
+    assert response.headers["location"] == "https://localhost/admin/?a=b"
 
 
 def test_nginx_refuses_the_api_over_plain_http_on_either_port(gate: Nginx, acme: Tenant) -> None:
@@ -80,13 +80,14 @@ MALFORMED = {
     "long header": (request("/api/v1/me", "X: " + "a" * 20_000), 431),
     "many headers": (request("/api/v1/me", *[f"X-{n}: " + "a" * 9_000 for n in range(9)]), 431),
     "large body": (request("/api/v1/me", "Content-Length: 65537", method="POST"), 413),
+    "large form": (request("/admin/login/", "Content-Length: 65537", method="POST"), 413),
     "metrics": (request("/metrics"), 404),
     "storage": (request("/_storage/a/b"), 404),
-    "transfer coding": (request("/api/v1/me", "Transfer-Encoding: x"), 501),
+    "transfer coding": (request("/api/v1/me", "Transfer-Encoding: x"), 400),
     "chunk": (request("/api/v1/me", "Transfer-Encoding: chunked") + b"no size\r\n", 400),
     "no URL": (request("/api/v1/documents?status=<x>"), 400),
     "no request": (b"\x16\x03\x01nonsense\r\n\r\n", 400),
-    "version": (b"GET /api/v1/me HTTP/9.9\r\n\r\n", 505),
+    "version": (b"GET /api/v1/me HTTP/9.9\r\n\r\n", 400),
 }
 
 
@@ -94,39 +95,11 @@ def test_nginx_errors_of_its_own_are_json(gate: Nginx) -> None:
     for name, (sent, status) in MALFORMED.items():
         response = exchange(gate.tls(), sent)
         assert response.status == status, name
-        host = name not in ("no host", "no request")
-        wanted = ERROR_TEXTS.get(status, response.error) if host else NO_HOST
-        assert response.error == wanted, name
+        assert response.error == ERROR_TEXTS.get(status, response.error), name
         assert "went wrong on our side" not in response.error, name
         request_id = response.headers["request-id"]
         assert gate.logged(request_id)["request_id"] == request_id, name
         assert ("allow" in response.headers) == (status == 405), name
-
-
-@pytest.mark.parametrize("slash", ["%2F", "%2f"])
-def test_nginx_passes_an_encoded_slash_on_as_no_slash(
-    gate: Nginx, acme: Tenant, slash: str
-) -> None:
-    document = factories.document(acme.workspace)
-    unknown = gate.get("/documents/x", acme.raw)
-    for path in (
-        f"/documents/{document.id}{slash}download",
-        f"/documents/{document.id}{slash}download?type=original",
-        f"/documents/{document.id}{slash}download?type={slash}",
-        f"/documents/{document.id}{slash}",
-        f"/documents/{slash}",
-    ):
-        assert gate.get(path, acme.raw).same() == unknown.same(), path
-    for path in (
-        f"{slash}documents/{document.id}",
-        f"/documents/{document.id}{slash}download{slash}x",  # only the first one is escaped
-    ):
-        assert gate.get(path, acme.raw).error == errors.PathNotFound.text
-    page = gate.get(f"/documents?limit=1&other=a{slash}b", acme.raw)
-    assert [each["id"] for each in page.json()["data"]] == [str(document.id)]
-    refused = gate.get(f"/documents?status=a{slash}b", acme.raw)
-    assert refused.status == 400
-    assert AuditEntry.objects.filter(action="document.downloaded").count() == 0
 
 
 def test_nginx_compresses_json_but_neither_pdfs_nor_the_admin(gate: Nginx, acme: Tenant) -> None:
@@ -149,9 +122,8 @@ def test_nginx_compresses_json_but_neither_pdfs_nor_the_admin(gate: Nginx, acme:
 def test_nginx_log_has_one_object_for_each_request_without_raw_keys(
     gate: Nginx, acme: Tenant
 ) -> None:
-    agent = f"curl {acme.raw} x"
     path = f"/nothing/{acme.raw}/{acme.raw}?q={acme.raw}"
-    response = gate.get(path, acme.raw, user_agent=agent)
+    response = gate.get(path, acme.raw, user_agent=f"curl {acme.raw}")
     line = gate.logged(response.headers["request-id"])
     assert list(line) == [
         "time",
@@ -162,26 +134,16 @@ def test_nginx_log_has_one_object_for_each_request_without_raw_keys(
         "seconds",
         "bytes",
         "client_address",
-        "user_agent",
         "upstream",
         "upstream_seconds",
     ]
     assert line["path"] == f"/api/v1/nothing/{acme.raw[:12]}…"
-    assert line["user_agent"] == f"curl {acme.raw[:12]}…"
     assert (line["method"], line["status"], line["client_address"]) == ("GET", 404, HOST)
     assert line["bytes"] == len(response.body)
     assert 0 <= float(line["upstream_seconds"]) <= line["seconds"] + 0.001
-    quoted = gate.get(f"/dtd%5F{acme.raw[4:]}", user_agent='"\\')
-    assert gate.logged(quoted.headers["request-id"])["user_agent"] == '"\\'
+    escaped = gate.get(f"/dtd%5F{acme.raw[4:]}")
+    assert gate.logged(escaped.headers["request-id"])["status"] == 401
     assert acme.raw[12:] not in gate.written()
-
-
-def test_nginx_large_bodies_for_the_admin_are_refused_with_a_page(gate: Nginx) -> None:
-    sent = request("/admin/login/", "Content-Length: 65537", method="POST")
-    response = exchange(gate.tls(), sent)
-    assert response.status == 413
-    assert response.headers["content-type"] == "text/html; charset=utf-8"
-    assert b"too large" in response.body
 
 
 def test_nginx_serves_http_2(gate: Nginx, acme: Tenant) -> None:

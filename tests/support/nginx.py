@@ -1,7 +1,6 @@
 """A real nginx with the files in deploy/, in front of real servers with X-Accel redirects."""
 
 import contextlib
-import gzip
 import json
 import os
 import re
@@ -158,13 +157,8 @@ class Nginx(Server):
             self.second.restore()
 
     def written(self) -> str:
-        """The text of all of nginx's logs, rotated ones too."""
-        texts = []
-        for file in self.logs.iterdir():
-            opened = gzip.open if file.suffix == ".gz" else open
-            with opened(file, "rt") as log:
-                texts.append(log.read())
-        return "".join(texts)
+        """The text of all of nginx's logs."""
+        return "".join(file.read_text() for file in self.logs.iterdir())
 
     def plain(self, port: int, path: str, *headers: str) -> Response:
         """The response to plain HTTP on a port."""
