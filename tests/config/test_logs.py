@@ -319,7 +319,6 @@ def test_log_has_no_long_run_of_letters_and_digits_that_a_client_chose(nginx: Ng
     last = nginx.get(f"/documents/{id}/download", user_agent="Mozilla/5.0 (X11; Linux)")
     line = nginx.logged(last.headers["request-id"])
     assert line["path"] == f"/api/v1/documents/{id}/download"
-    assert line["user_agent"] == "Mozilla/5.0 (X11; Linux)"
     assert eventually(lambda: last.headers["request-id"] in nginx.log())
     for log in (nginx.log(), nginx.written()):
         assert str(id) in log
