@@ -114,13 +114,13 @@ def run(words: list[str], folder: Path, **variables: str) -> None:
 
 def prepare(folder: Path) -> None:
     """Podman's configuration, a release with the operator's values, and the images."""
+    release, store = folder / "release", folder / "store"
+    for each in (release, store / "documents"):
+        each.mkdir(parents=True)
     (folder / "containers.conf").write_text(CONTAINERS)
     (folder / "storage.conf").write_text(
         f'[storage]\ndriver = "vfs"\ngraphroot = "{folder}/root"\nrunroot = "{folder}/run"\n'
     )
-    release, store = folder / "release", folder / "store"
-    for each in (release, store / "documents"):
-        each.mkdir(parents=True)
     subprocess.run(
         ["sh", "-c", f"git archive HEAD | tar -x -C {release}"], cwd=CHECKOUT, check=True
     )
