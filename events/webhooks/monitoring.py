@@ -1,4 +1,4 @@
-"""What operators see of webhooks, e-mails and the feed of events: system checks, and metrics.
+"""What operators see of webhooks: a system check, and metrics.
 
 It is read in a few index lookups for each endpoint, however many deliveries wait.
 """
@@ -14,10 +14,9 @@ from events.webhooks.queue import READY
 
 LATE_SECONDS = 60  # a delivery is usually attempted within a second
 PROCESS = "deliver_webhooks"  # what PostgreSQL calls the connection of a process that delivers
-_NEWEST = 10_000  # events that are looked at
 
 # The oldest delivery of each endpoint that works and may receive. Those of one that fails wait for
-# their turn, by design. An event is held back while a transaction runs that began before it ended.
+# their turn, by design.
 _STATUS = f"""
     {READY}
     SELECT
@@ -30,21 +29,13 @@ _STATUS = f"""
         WHERE NOT ready.failing AND first.next_attempt_at <= statement_timestamp()),
         (SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()
             AND application_name = '{PROCESS}' AND pid <> pg_backend_pid()),
-        (SELECT count(*) FROM webhooks_endpoint WHERE deleted_at IS NULL),
-        (SELECT extract(epoch FROM statement_timestamp() - min(occurred_at))::float8 FROM (
-            SELECT transaction, occurred_at FROM events_event ORDER BY id DESC LIMIT {_NEWEST}
-        ) AS newest
-        WHERE transaction >= pg_snapshot_xmin(pg_current_snapshot())::text::bigint),
-        (SELECT extract(epoch FROM statement_timestamp() - min(created_at))::float8
-        FROM workspaces_mail WHERE due_at IS NOT NULL)
+        (SELECT count(*) FROM webhooks_endpoint WHERE deleted_at IS NULL)
 """  # noqa: S608 - made of constants
 # What the columns of `_STATUS` are: the names of the metrics, without "documents_".
 _METRICS = {
     "webhooks_overdue_seconds": "How long the oldest delivery that is due has waited",
     "webhooks_processes": "Processes that deliver",
     "webhooks_endpoints": "Endpoints",
-    "events_held_seconds": "The age of the oldest event that the feed does not show yet",
-    "mails_overdue_seconds": "How long the oldest e-mail that should have been sent has waited",
 }
 
 

@@ -273,26 +273,12 @@ def test_status_says_what_is_late_and_whether_a_process_delivers(acme: Tenant) -
         cursor.execute(f"SET application_name = '{monitoring.PROCESS}'")
         found = {each.name: each.samples[0].value for each in monitoring.read_metrics(connection)}
     assert 0 < found.pop("documents_webhooks_overdue_seconds") < 60
-    assert found.pop("documents_events_held_seconds") < 60
-    assert found == {
-        "documents_webhooks_processes": 1,
-        "documents_webhooks_endpoints": 1,
-        "documents_mails_overdue_seconds": 0,
-    }
+    assert found == {"documents_webhooks_processes": 1, "documents_webhooks_endpoints": 1}
     assert eventually(lambda: monitoring.read_status()["webhooks_processes"] == 0)
     Delivery.objects.update(next_attempt_at=timezone.now() - timedelta(minutes=5))
     assert 300 <= monitoring.read_status()["webhooks_overdue_seconds"] < 310
     Endpoint.objects.update(failing_since=timezone.now())  # its deliveries wait for their turn
     assert monitoring.read_status()["webhooks_overdue_seconds"] == 0
-
-
-def test_status_says_that_a_transaction_holds_the_feed_back(acme: Tenant) -> None:
-    assert eventually(lambda: not monitoring.read_status()["events_held_seconds"])
-    with closing(connection.copy()) as apart, apart.cursor() as other:
-        other.execute("BEGIN; SELECT pg_current_xact_id()")
-        factories.listed(acme.workspace, 1)
-        assert monitoring.read_status()["events_held_seconds"]
-        other.execute("ROLLBACK")
 
 
 # --- Deleting what is old, new keys ------------------------------------------------------------

@@ -17,7 +17,7 @@ from django.utils import timezone
 
 from apikeys.mails import notify_of_keys
 from apikeys.models import ApiKey
-from events.webhooks import monitoring, services
+from events.webhooks import services
 from events.webhooks.models import Endpoint
 from tests.support import staff, webhooks
 from tests.support.factories import Tenant
@@ -143,12 +143,6 @@ def test_without_a_mail_server_nothing_waits(acme: Tenant, settings: Any) -> Non
     changes.set_suspended(acme.workspace, True, by=OLGA, reason="Unpaid")
     assert not Mail.objects.exists()
     assert 'name="no_mails"' not in body(staff.signed_in(acme.admin).get(SECURITY))
-
-
-def test_oldest_email_that_waits_is_a_metric(db: None) -> None:
-    mails.send("Hello", TEMPLATE, CONTEXT, ADA)
-    Mail.objects.update(created_at=timezone.now() - timedelta(minutes=20))
-    assert 1200 <= monitoring.read_status()["mails_overdue_seconds"] < 1260
 
 
 def test_mailbox_of_make_run_shows_what_would_be_sent(acme: Tenant, settings: Any) -> None:
