@@ -190,9 +190,8 @@ class Invitation(models.Model):
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+"
     )
-    # Whether the link was sent to the address, and shown to nobody. With a default in the database,
-    # for the release before.
-    mailed = models.BooleanField(default=False, db_default=False)
+    # Whether the link was sent to the address, and shown to nobody.
+    mailed = models.BooleanField(default=False)
     expires_at = models.DateTimeField()
     accepted_at = models.DateTimeField(null=True)
     revoked_at = models.DateTimeField(null=True)

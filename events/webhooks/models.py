@@ -44,7 +44,7 @@ class Endpoint(models.Model):
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="endpoints")
     url = models.CharField(max_length=500)
-    label = models.CharField(max_length=LABEL_LENGTH, blank=True, db_default="")
+    label = models.CharField(max_length=LABEL_LENGTH, blank=True)
     types = ArrayField(models.CharField(max_length=30, choices=EventType), default=default_types)
     enabled = models.BooleanField(default=True)
     # Why it was switched off, if that was not by a user.
@@ -77,7 +77,10 @@ class Endpoint(models.Model):
 
     @property
     def public_url(self) -> str:
-        return public_url(self.url)
+        """The address without what may be a secret: user, query and fragment."""
+        parts = urlsplit(self.url)
+        host = parts.netloc.rpartition("@")[2]
+        return parts._replace(netloc=host, query="", fragment="").geturl()
 
     @property
     def name(self) -> str:
@@ -93,13 +96,6 @@ class Endpoint(models.Model):
         """Whether the secret before signs too."""
         until = self.previous_secret_until
         return bool(self.previous_secret and until and until > timezone.now())
-
-
-def public_url(url: str) -> str:
-    """An address without what may be a secret: user, query and fragment."""
-    parts = urlsplit(url)
-    host = parts.netloc.rpartition("@")[2]
-    return parts._replace(netloc=host, query="", fragment="").geturl()
 
 
 class DeliveryState(models.TextChoices):

@@ -31,7 +31,6 @@ from events.webhooks.models import (
     Delivery,
     DeliveryState,
     Endpoint,
-    public_url,
 )
 from workspaces import mails
 from workspaces.models import Workspace
@@ -91,7 +90,7 @@ def change(endpoint: Endpoint, *, url: str, label: str, types: Sequence[str], by
     """Changes the URL, the name and the types of events; what waits goes to the new URL."""
     now, changes = _locked(endpoint), []
     if now.url != url:
-        queries_only = public_url(url) == now.public_url
+        queries_only = Endpoint(url=url).public_url == now.public_url
         changes.append("the URL's query" if queries_only else f"URL was {now.public_url}")
         now.failing_since = None  # that was the other URL
     if now.label != label:

@@ -110,7 +110,7 @@ class Migration(migrations.Migration):
                 ('role', models.CharField(choices=[('ADMIN', 'Admin'), ('MEMBER', 'Member')], max_length=10)),
                 ('digest', models.CharField(editable=False, max_length=64, unique=True)),
                 ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('mailed', models.BooleanField(db_default=False, default=False)),
+                ('mailed', models.BooleanField(default=False)),
                 ('expires_at', models.DateTimeField()),
                 ('accepted_at', models.DateTimeField(null=True)),
                 ('revoked_at', models.DateTimeField(null=True)),

@@ -27,7 +27,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
                 ('url', models.CharField(max_length=500)),
-                ('label', models.CharField(blank=True, db_default='', max_length=100)),
+                ('label', models.CharField(blank=True, max_length=100)),
                 ('types', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(choices=[('document.created', 'Created'), ('document.sent', 'Sent'), ('document.viewed', 'Viewed'), ('document.partially_signed', 'Partially Signed'), ('document.completed', 'Completed'), ('document.declined', 'Declined'), ('document.expired', 'Expired'), ('document.cancelled', 'Cancelled'), ('document.deleted', 'Deleted')], max_length=30), default=events.webhooks.models.default_types, size=None)),
                 ('enabled', models.BooleanField(default=True)),
                 ('disabled_reason', models.CharField(blank=True, max_length=200)),
