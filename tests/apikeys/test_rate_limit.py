@@ -230,32 +230,6 @@ def test_throttle_counts_every_response_to_a_valid_key(acme: Tenant, asked: str)
     assert asked == "HEAD" or is_429(refused)
 
 
-def test_rate_limit_window_lasts_a_minute_and_the_next_one_follows_without_a_gap(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    key_id, start = uuid4(), 1_000_000
-
-    def seconds(id: UUID, now: int) -> int:
-        clock = SimpleNamespace(time=lambda: now)
-        monkeypatch.setattr("django_ratelimit.core.time", clock)
-        return left(id)
-
-    ends = [now + seconds(key_id, now) for now in range(start, start + 3 * WINDOW)]
-    assert all(1 <= end - now <= WINDOW for now, end in enumerate(ends, start))
-    assert sorted(Counter(ends).values(), reverse=True)[:2] == [WINDOW, WINDOW]
-    # Those of many keys start at each second of the minute.
-    assert len({seconds(uuid4(), start) for _ in range(2000)}) == WINDOW
-
-
-@pytest.mark.service
-def test_counter_is_exact_in_many_threads() -> None:
-    name = uuid4().hex
-    caches["default"].add(name, 0, WINDOW)
-    with ThreadPoolExecutor(16) as pool:
-        counts = pool.map(lambda _: caches["default"].incr(name), range(2000))
-    assert sorted(counts) == list(range(1, 2001))
-
-
 def test_counter_expires_after_its_window(acme: Tenant) -> None:
     redis = Redis.from_url(os.environ["REDIS_URL"])
     acme.get("/me")

@@ -141,14 +141,6 @@ def test_last_use_and_addresses_have_their_times_requests_and_client_without_sec
     assert KeyAddress.objects.get().user_agent == "late/1"
 
 
-def test_key_that_is_refused_has_not_been_used(acme: Tenant, flusher: ModuleType) -> None:
-    acme.key.revoke(by=acme.admin)
-    assert acme.get("/me").status == 401
-    assert flusher.flush()
-    acme.key.refresh_from_db()
-    assert acme.key.last_used_at is None
-
-
 def test_addresses_of_a_key_are_the_twenty_seen_last(flusher: ModuleType) -> None:
     now = timezone.now()
     count(2, 200, now - timedelta(hours=1), "198.51.100.1")

@@ -1,7 +1,7 @@
 """Refused requests: each response of 400 or above leads support to its true reason."""
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from datetime import timedelta
 from types import ModuleType
 from typing import Any
@@ -10,11 +10,11 @@ from uuid import UUID, uuid4
 import pytest
 from django.utils import timezone
 
-from apikeys.models import ApiKey
 from apikeys.usage import buffer, purge
 from apikeys.usage.buffer import BUFFER
 from apikeys.usage.models import RefusedRequest
 from documents.models import Document
+from tests.apikeys.test_authentication import ENDS
 from tests.apikeys.test_rate_limit import spend
 from tests.documents.test_queries import statements
 from tests.support import factories
@@ -48,17 +48,11 @@ def of(tenant: Tenant) -> tuple[Any, ...]:
     return key.pk, key.name, key.prefix, tenant.workspace.pk, tenant.workspace.name
 
 
-# What ends a key.
-ENDS: dict[str, Callable[[Tenant], object]] = {
-    "revoked": lambda tenant: tenant.key.revoke(by=tenant.admin),
-    "expired": lambda _: ApiKey.objects.update(expires_at=factories.at("2026-03-01 12:00:00")),
-    "deleted": lambda tenant: tenant.key.delete_by(by=tenant.admin),
-}
 TIME = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC"
 # What was done to the key, the header, and the sentence about it.
 REFUSED_KEYS: list[tuple[str, str | None, str]] = [
     ("revoked", "Bearer {raw}", f"The key was revoked at {TIME} by admin@acme.example."),
-    ("expired", "Bearer {raw}", "The key expired at 2026-03-01 12:00:00 UTC."),
+    ("expired", "Bearer {raw}", f"The key expired at {TIME}."),
     ("deleted", "Bearer {raw}", f"The key was deleted at {TIME} by admin@acme.example."),
     ("", None, "no Authorization header"),
     ("", "Basic abc", "the Authorization header is not of the form Bearer dtd_…"),
