@@ -1,4 +1,4 @@
-"""What this process has counted and not written yet.
+"""What this process has counted and not written yet, in memory of limited size.
 
 Requests add to `BUFFER`; `apikeys.usage.flusher` takes all of it as one batch and writes it.
 """
@@ -14,7 +14,7 @@ from apikeys.usage.models import TEXT_LENGTH, RefusedRequest
 from config.api.active_key import ActiveKey
 
 ROWS_A_MINUTE = 60  # refused requests with the same status that a key or a network has a row for
-ROWS = 500  # refused requests of a batch that have a row
+ROWS, USES = 500, 20_000  # of a batch: refused requests that have a row, and uses
 
 
 @dataclass
@@ -65,9 +65,10 @@ class Buffer:
     ) -> None:
         """Counts a request of a valid key."""
         with self.lock:
-            use = self.batch.uses.setdefault(
-                (key.id, now.date(), address), Use(key.workspace_id, now)
-            )
+            uses, place = self.batch.uses, (key.id, now.date(), address)
+            if len(uses) >= USES and place not in uses:
+                place = (key.id, now.date(), "")
+            use = uses.setdefault(place, Use(key.workspace_id, now))
             use.at, use.client = now, client[:TEXT_LENGTH]
             use.ok += status < 400
             use.limited += status == 429
@@ -89,11 +90,11 @@ class Buffer:
         with self.lock:
             if self.minute != minute:
                 self.minute, self.ids = minute, {}
-            ids = self.ids.setdefault((who, status), [])
+            ids = self.ids.get((who, status), [])
             if len(ids) < ROWS_A_MINUTE and len(self.batch.refused) < room:
                 row = make()
                 self.batch.refused.append(row)
-                ids.append(row.request_id)
+                self.ids[who, status] = [*ids, row.request_id]
             elif ids:  # without a row like it, only the log has the request
                 self.batch.more[ids[-1]] += 1
 

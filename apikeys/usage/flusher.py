@@ -49,8 +49,7 @@ def write(batch: Batch) -> None:
     word(batch.refused)
     RefusedRequest.objects.bulk_create(batch.refused)
     for request_id, more in sorted(batch.more.items()):
-        row = RefusedRequest.objects.filter(request_id=request_id)
-        row.update(more=F("more") + more)
+        RefusedRequest.objects.filter(request_id=request_id).update(more=F("more") + more)
     if batch.uses:
         for use in batch.uses.values():
             use.client = clean(use.client, TEXT_LENGTH)

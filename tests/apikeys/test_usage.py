@@ -11,7 +11,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from apikeys.keys import today
-from apikeys.usage import middleware, purge, report
+from apikeys.usage import buffer, middleware, purge, report
 from apikeys.usage.buffer import BUFFER
 from apikeys.usage.models import KeyAddress, KeyUsage
 from apikeys.usage.report import Usage
@@ -151,6 +151,18 @@ def test_addresses_of_a_key_are_the_twenty_seen_last(flusher: ModuleType) -> Non
     flusher.flush()
     assert addresses() == [f"203.0.113.{number}" for number in range(20)]
     assert addresses(2) == ["198.51.100.1"]
+
+
+def test_buffer_is_bounded_and_counts_all_requests(
+    flusher: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(buffer, "USES", 3)
+    for number in range(9):
+        count(1, 200, None, f"203.0.113.{number}")
+    assert len(BUFFER.batch.uses) == 4
+    assert flusher.flush()
+    assert KeyUsage.objects.get().ok == 9
+    assert len(addresses()) == 3
 
 
 def test_report_has_every_day_with_zeros(db: None) -> None:
