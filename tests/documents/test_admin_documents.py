@@ -30,7 +30,7 @@ from tests.support.staff import (
     signed_in,
     support,
 )
-from workspaces.models import Membership, Workspace
+from workspaces.models import Workspace
 
 LOOKUP = reverse("admin:audit_auditentry_workspaces")
 
@@ -54,15 +54,6 @@ def lease(acme: Tenant) -> Document:
     factories.recipient(document, "CC", "SENT", email="cy@example.com", order=3)
     factories.recipient(document, "VIEWER", "SENT", email="di@example.com", order=3)
     return document
-
-
-def test_documents_admin_finds_a_document_by_its_id_also_when_it_was_deleted(
-    lease: Document, umbrella: Tenant, sam: Client
-) -> None:
-    factories.listed(umbrella.workspace, 3)
-    assert shown(sam, f"?q={lease.id}", DOCUMENTS).result_list == [lease]
-    assert shown(sam, f"?q={str(lease.id).upper()}", DOCUMENTS).result_list == [lease]
-    assert shown(sam, f"?q={uid(9)}", DOCUMENTS).result_list == []
 
 
 def test_documents_admin_finds_titles_within_a_workspace_as_the_api_does(
@@ -99,6 +90,7 @@ def test_documents_admin_shows_recipients_with_the_permission_for_them_only(
 
 
 PASTED = [
+    "{id}",
     "“{id}”,",
     "https://api.example.com/api/v1/documents/{id}/download?type=signed",
     "GET /api/v1/documents/{upper} is a 404",
@@ -108,7 +100,7 @@ PASTED = [
 ]
 
 
-def test_documents_admin_finds_the_id_in_what_is_pasted(
+def test_documents_admin_finds_the_id_in_what_is_pasted_also_when_it_was_deleted(
     lease: Document, umbrella: Tenant, sam: Client
 ) -> None:
     factories.listed(umbrella.workspace, 3)
@@ -116,6 +108,7 @@ def test_documents_admin_finds_the_id_in_what_is_pasted(
     for pasted in PASTED:
         text = pasted.format(id=id, upper=id.upper(), hex=lease.id.hex, short=id[:8])
         assert shown(sam, f"?q={quote(text)}", DOCUMENTS).result_list == [lease], pasted
+    assert shown(sam, f"?q={uid(9)}", DOCUMENTS).result_list == []
 
 
 def test_documents_admin_lists_the_documents_of_a_workspace(
@@ -133,36 +126,19 @@ def test_documents_admin_lists_the_documents_of_a_workspace(
     assert shown(sam, f"?workspace={lease.workspace_id}", DOCUMENTS).result_list == []
     assert shown(sam, f"?workspace=umbrella&q={lease.id}", DOCUMENTS).result_list == []
     assert errors(sam, "?workspace=initech", DOCUMENTS)
-    Workspace.objects.create(name="Umbrella")
-    [error] = errors(sam, "?workspace=umbrella", DOCUMENTS)["workspace"]
-    assert error.count("Umbrella · ") == 2
 
 
-def test_documents_admin_lists_how_far_it_is(lease: Document, sam: Client) -> None:
-    html = body(sam.get(f"{DOCUMENTS}?q={lease.id}"))
-    for text in (
-        "Lease &lt;b&gt;",
-        "Partially signed",
-        "Acme",
-        "1 of 2",
-        "ada@example.com and 3 more",
-        "2026-03-01 09:00:00 UTC",
-        "2026-03-05 10:00:00 UTC",
-        f"/admin/audit/auditentry/?workspace_id__exact={lease.workspace_id}",
-        reverse("admin:workspaces_workspace_change", args=[lease.workspace_id]),
-    ):
-        assert text in html
-
-
-def test_document_page_has_its_recipients_and_its_audit_log_and_no_button(
+def test_document_is_shown_in_the_list_and_on_a_page_without_buttons(
     lease: Document, sam: Client
 ) -> None:
-    html = body(sam.get(page(lease)))
-    for text in ("Lease &lt;b&gt;", "Ada Lovelace", "di@example.com", "1 of 2", str(lease.id)):
+    both = ("Lease &lt;b&gt;", "Partially signed", "Acme", "1 of 2", "ada@example.com")
+    html = body(sam.get(f"{DOCUMENTS}?q={lease.id}"))
+    for text in (*both, "and 3 more", "2026-03-01 09:00:00 UTC", "2026-03-05 10:00:00 UTC"):
         assert text in html
-    assert f"?document_id__exact={lease.id}" in html
-    assert f"?workspace_id__exact={lease.workspace_id}" in html
-    for button in ('name="_save"', "deletelink", "historylink", "add-row", "view-related"):
+    html = body(sam.get(page(lease)))
+    for text in (*both, "di@example.com", str(lease.id), f"?document_id__exact={lease.id}"):
+        assert text in html
+    for button in ('name="_save"', "deletelink", "add-row"):
         assert button not in html
 
 
@@ -356,21 +332,6 @@ def test_documents_that_are_deleted_or_of_others_do_not_exist_for_an_admin(
     assert viewed() == []
 
 
-def test_documents_admin_lets_an_admin_of_two_workspaces_choose(
-    acme: Tenant, umbrella: Tenant
-) -> None:
-    Membership.objects.create(workspace=umbrella.workspace, user=acme.admin, role="ADMIN")
-    [mine], [other] = (
-        factories.listed(tenant.workspace, 1, title="Lease") for tenant in (acme, umbrella)
-    )
-    client = signed_in(acme.admin)
-    assert shown(client, "", DOCUMENTS).result_list == []
-    for tenant, document in ((acme, mine), (umbrella, other)):
-        query = f"?q=lease&workspace={tenant.workspace.pk}"
-        assert shown(client, query, DOCUMENTS).result_list == [document]
-        assert shown(client, f"?q={document.pk}", DOCUMENTS).result_list == [document]
-
-
 def test_timeline_of_an_admin_has_no_entries_of_another_workspace(
     acme: Tenant, umbrella: Tenant
 ) -> None:
@@ -389,14 +350,11 @@ def test_documents_admin_is_closed_to_members(acme: Tenant, lease: Document) -> 
         assert b"Lease" not in response.content
 
 
-NOT_VALID = [
-    *("q=x", "q=%00", "q=1", "after=1.1", f"after=1.{'a' * 5000}", f"before={uid(1)}"),
-    *("status=PAID", "created_from=2026-02-30", "recipient=%00"),
-]
-
-
 def test_documents_admin_names_a_parameter_that_is_not_valid(lease: Document, sam: Client) -> None:
-    for query in NOT_VALID:
+    for query in (
+        *("q=x", "q=%00", "q=1", "after=1.1", f"after=1.{'a' * 5000}", f"before={uid(1)}"),
+        *("status=PAID", "created_from=2026-02-30", "recipient=%00"),
+    ):
         assert errors(sam, f"?{query}", DOCUMENTS), query
 
 
@@ -428,19 +386,13 @@ def test_documents_admin_needs_as_many_queries_whatever_it_lists(
 # --- Workspaces to choose from
 
 
-def test_workspace_autocomplete_finds_a_part_of_the_name(
-    acme: Tenant, umbrella: Tenant, sam: Client
+def test_workspace_autocomplete_offers_the_first_few_with_a_part_of_the_name(
+    umbrella: Tenant, sam: Client
 ) -> None:
     offered = sam.get(LOOKUP, {"term": "BRELL"}).json()
     assert offered == {"suggestions": [f"Umbrella · {str(umbrella.workspace.id)[:8]}"]}
-
-
-def test_workspace_autocomplete_offers_the_first_few(sam: Client) -> None:
     Workspace.objects.bulk_create(Workspace(name=f"W{number:03}") for number in range(25))
     found = sam.get(LOOKUP, {"term": "w"}).json()["suggestions"]
     assert [label[:4] for label in found] == [f"W{number:03}" for number in range(20)]
-
-
-def test_workspace_autocomplete_responds_to_any_term(acme: Tenant, sam: Client) -> None:
     for query in ("", "?term=%00"):
         assert sam.get(LOOKUP + query).json()["suggestions"]

@@ -67,26 +67,6 @@ def test_check_document_counts_reports_each_difference_and_changes_it_only_when_
 
 
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.usefixtures("as_owner")
-def test_check_document_counts_repairs_a_restore_of_the_data_alone(acme: Tenant) -> None:
-    factories.listed(acme.workspace, 6, status=lambda n: ("DRAFT", "SENT")[n % 2])
-    with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute("""
-            CREATE TEMP TABLE documents ON COMMIT DROP AS TABLE documents_document;
-            CREATE TEMP TABLE counts ON COMMIT DROP AS TABLE workspaces_documentcount;
-            TRUNCATE documents_document CASCADE;
-            INSERT INTO workspaces_documentcount TABLE counts;
-            INSERT INTO documents_document TABLE documents;
-        """)
-    assert check() == (
-        [difference(acme.workspace, "DRAFT", 6, 3), difference(acme.workspace, "SENT", 6, 3)],
-        1,
-    )
-    check("--fix")
-    assert exact(acme)
-
-
-@pytest.mark.django_db(transaction=True)
 def test_check_document_counts_is_exact_while_others_write(acme: Tenant) -> None:
     factories.listed(acme.workspace, 50, status=lambda n: ("DRAFT", "SENT")[n % 2])
     with ThreadPoolExecutor(WRITERS) as pool:

