@@ -169,15 +169,6 @@ def test_evidence_that_cannot_be_made_is_a_message(
     assert not EXPORTS.exists()
 
 
-def test_evidence_is_linked_from_the_document_and_from_its_entries(
-    lease: Document, acme: Tenant, umbrella: Tenant
-) -> None:
-    link = f'href="{url_of(lease.id)}"'
+def test_evidence_is_linked_from_the_document(lease: Document) -> None:
     page = reverse("admin:documents_document_change", args=[lease.id])
-    sam = support()
-    assert link in signed_in(sam).get(page).content.decode()
-    filtered = f"{HISTORY}?document_id__exact={lease.id}"
-    for user in (sam, acme.admin):
-        assert link in signed_in(user).get(filtered).content.decode()
-    assert "Download evidence" not in signed_in(acme.admin).get(HISTORY).content.decode()
-    assert link not in signed_in(umbrella.admin).get(filtered).content.decode()
+    assert f'href="{url_of(lease.id)}"' in signed_in(support()).get(page).content.decode()

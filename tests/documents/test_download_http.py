@@ -100,14 +100,10 @@ def test_download_head_has_the_same_headers(front: Server, acme: Tenant, lease: 
 SATISFIED = {
     "bytes=0-0": (0, 0),
     "bytes=0-499": (0, 499),
-    "bytes=500-999": (500, 999),
     "bytes=500-": (500, 999),
     "bytes=999-": (999, 999),
     "bytes=-1": (999, 999),
-    "bytes=-500": (500, 999),
-    "bytes=-1000": (0, 999),
     "bytes=-1001": (0, 999),
-    "bytes=0-999": (0, 999),
     "bytes=0-1000": (0, 999),
     "bytes=990-" + "9" * 5000: (990, 999),
     "bytes=-" + "9" * 5000: (0, 999),
@@ -121,23 +117,17 @@ SATISFIED = {
 
 IGNORED = [
     "bytes=0-1,5-6",  # several: the whole file
-    "bytes=0-1, 2-3",
     "bytes",
     "bytes=",
     "bytes=-",
-    "bytes=,",
     "bytes=a-b",
     "bytes=1",
     "bytes=5-4",
-    "bytes=-5-",
     "bytes=--5",
-    "bytes=1-2-3",
     "bytes=+1-2",
     "bytes=0x1-2",
-    "bytes=1.0-2",
     "bytes=1 - 2",
     "lines=0-1",
-    "=0-1",
     "",
     "bytes=\u0661-\u0662".encode().decode("latin-1"),
 ]
@@ -190,13 +180,11 @@ CONDITIONS: list[tuple[dict[str, str], int]] = [
     ({"if_none_match": OTHER}, 200),
     ({"if_none_match": DIGEST.hexdigest()}, 200),  # without quotes it is no tag
     ({"if_modified_since": MODIFIED}, 304),
-    ({"if_modified_since": LATER}, 304),
     ({"if_modified_since": EARLIER}, 200),
     ({"if_modified_since": "yesterday"}, 200),
     ({"if_none_match": OTHER, "if_modified_since": LATER}, 200),  # the tag decides
     ({"if_none_match": ETAG, "if_modified_since": EARLIER}, 304),
     ({"if_match": ETAG}, 200),
-    ({"if_match": "*"}, 200),
     ({"if_match": OTHER}, 412),
     ({"if_match": "W/" + ETAG}, 412),  # strong comparison
     ({"if_unmodified_since": MODIFIED}, 200),
@@ -214,11 +202,8 @@ CONDITIONS: list[tuple[dict[str, str], int]] = [
     ({"range": "bytes=0-9", "if_range": OTHER}, 200),
     ({"range": "bytes=0-9", "if_range": MODIFIED}, 206),
     ({"range": "bytes=0-9", "if_range": LATER}, 200),  # a date has to match exactly
-    ({"range": "bytes=0-9", "if_range": EARLIER}, 200),
     ({"range": "bytes=0-9", "if_range": "nonsense"}, 200),
-    ({"range": "bytes=2000-", "if_range": OTHER}, 200),
     ({"range": "bytes=2000-", "if_range": ETAG}, 416),
-    ({"if_range": OTHER}, 200),
 ]
 
 
@@ -256,7 +241,6 @@ NAMES = {
     "Lease 2026.pdf": ("Lease 2026", "Lease%202026"),
     "Lease 2026.PDF": ("Lease 2026", "Lease%202026"),
     "Lease": ("Lease", "Lease"),
-    "Leasepdf": ("Leasepdf", "Leasepdf"),
     "Größe – 7.pdf": (f"Groe - 7 {ID}", "Gr%C3%B6%C3%9Fe%20%E2%80%93%207"),
     "契約書.pdf": (f"document {ID}", "%E5%A5%91%E7%B4%84%E6%9B%B8"),
     "契. 2026 .書.pdf": (f"2026 {ID}", "%E5%A5%91.%202026%20.%E6%9B%B8"),
@@ -272,7 +256,6 @@ NAMES = {
     "..\\a\\b.pdf": ("_a_b", "_a_b"),
     "a\r\nSet-Cookie: b=c\x01\x7f.pdf": ("a Set-Cookie_ b=c", "a%20Set-Cookie_%20b%3Dc"),
     "\u202egnp.exe.pdf": ("gnp.exe", "gnp.exe"),
-    "\u2066a\u2069\u200f.pdf": ("a", "a"),
     "\ue000X\uffff.pdf": ("X", "X"),  # of private use, and never assigned
     "😀.pdf": (f"document {ID}", "%F0%9F%98%80"),
     "x" * 250 + ".pdf": ("x" * 200, "x" * 200),
@@ -283,7 +266,6 @@ NAMES = {
     ".pdf": ("document", "document"),
     "... .pdf": ("document", "document"),
     " a  b .pdf": ("a b", "a%20b"),
-    ". a .pdf": ("a", "a"),
 }
 
 

@@ -45,17 +45,12 @@ def listed(tenant: Tenant) -> list[Response]:
     return pages
 
 
-def downloads(tenant: Tenant, values: list[Value]) -> dict[str, bytes]:
-    """Every file of the documents, by the name it is stored under beside the file of documents."""
-    found = {}
-    for value in values:
-        types = ["original"]
-        types += ["signed", "certificate"] if value["status"] == "COMPLETED" else []
-        for file_type in types:
-            answer = tenant.get(f"/documents/{value['id']}/download?type={file_type}")
-            assert answer.status == 200
-            found[f"{value['id']}.{file_type}.pdf"] = answer.body
-    return found
+def downloads(tenant: Tenant, value: Value) -> dict[str, bytes]:
+    """Every file of a document."""
+    types = ["original"]
+    types += ["signed", "certificate"] if value["status"] == "COMPLETED" else []
+    path = f"/documents/{value['id']}/download?type="
+    return {each: tenant.get(path + each).body for each in types}
 
 
 def one_of_each(tenant: Tenant) -> None:
@@ -93,23 +88,20 @@ def test_import_accepts_what_the_api_lists_and_lists_the_same(
     before = [(page.status, page.body) for page in listed(acme)]
     values = [value for page in listed(acme) for value in page.json()["data"]]
     assert len(values) == 8
-    files = downloads(acme, values)
+    files = {value["id"]: downloads(acme, value) for value in values}
     if gone:
         Document.objects.all().delete()
-    for name, content in files.items():
-        inbox.put(name, content)
     for value in values:
-        key = f"{value['id']}."
-        names = [name for name in files if name.startswith(key)]
-        value["files"] = {name.split(".")[1]: name for name in names}
-    inbox.write(*values)
-    assert inbox.run(acme.workspace) == {
+        value["files"] = {each: f"{value['id']}.{each}.pdf" for each in files[value["id"]]}
+        for each, name in value["files"].items():
+            inbox.put(name, files[value["id"]][each])
+    assert inbox.take(acme.workspace, *values) == {
         "created": 8 if gone else 0,
         "updated": 0 if gone else 8,
         "files": 10 if gone else 0,
     }
     assert [(page.status, page.body) for page in listed(acme)] == before
-    assert downloads(acme, values) == files
+    assert {value["id"]: downloads(acme, value) for value in values} == files
 
 
 def test_import_accepts_ids_and_makes_missing_ones(acme: Tenant, inbox: Inbox) -> None:

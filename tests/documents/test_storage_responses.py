@@ -166,12 +166,10 @@ def response(status: str, body: bytes = b"", *headers: str) -> bytes:
 
 
 CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\n%PDF\r\n0\r\n\r\n"
-PAGE = b"<html><body><h1>503 Service Unavailable</h1></body></html>"
 # What a server sends, what it is here, what the message names, how often it is asked.
 RESPONSES = {
     "missing": (response("404 Not Found", xml("NoSuchKey")), Missing, "NoSuchKey", 1),
     "no bucket": (response("404 Not Found", xml("NoSuchBucket")), StorageError, "NoSuchBucket", 1),
-    "404, a page": (response("404 Not Found", PAGE), StorageError, "HTTP 404", 1),
     "403": (response("403 Forbidden", xml("AccessDenied")), StorageError, "AccessDenied", 1),
     "another region": (
         response("400 No", xml("AuthorizationHeaderMalformed"), "x-amz-bucket-region: eu-west-1"),
@@ -181,7 +179,6 @@ RESPONSES = {
     ),
     "503": (response("503 Slow Down", xml("SlowDown")), OutOfReach, "SlowDown", 2),
     "500, NoSuchKey": (response("500 No", xml("NoSuchKey")), OutOfReach, "NoSuchKey", 2),
-    "304": (b"HTTP/1.1 304 Not Modified\r\n\r\n", StorageError, "HTTP 304", 1),
     "chunked": (CHUNKED, StorageError, "-1 bytes instead of 4", 1),
     "no number": (
         b"HTTP/1.1 200 OK\r\nContent-Length: x\r\n\r\n%PDF",
