@@ -21,7 +21,7 @@ install = total=$$(grep -c '==' $(1)); { $(BIN)/python -m pip install --disable-
 	END {printf "\r$(1): installed %d packages\n", total}'; \
 	[ "$$(cat $(VENV)/pip.status)" = 0 ] || { cat $(VENV)/pip.log >&2; exit 1; }
 
-.PHONY: help install run reset test test-all test-debian-postgres test-quick drill pictures bench faults check format sbom client fuzz lock release
+.PHONY: help install run reset test test-all test-debian-postgres drill pictures bench faults check format sbom client fuzz lock release
 .DEFAULT_GOAL := help
 
 help:
@@ -29,7 +29,6 @@ help:
 	@echo "make reset    delete the data of make run, after asking"
 	@echo "make test     run the tests that a commit needs (minutes)"
 	@echo "make test-all run all tests: also browsers, nginx, servers that are cut off, kills"
-	@echo "make test-quick run the tests that need no service (seconds)"
 	@echo "make test-debian-postgres run the tests of the database on Debian's PostgreSQL (minutes)"
 	@echo "make drill    follow docs/operations.md in a bare Debian, as root (minutes)"
 	@echo "make pictures make docs/pictures, and pictures of all pages in $(DATA_DIR)/tests/screenshots"
@@ -75,13 +74,15 @@ reset:
 	@read -r answer; [ "$$answer" = yes ] || { echo "Nothing was deleted." >&2; exit 1; }
 	@rm -rf "$(DATA_DIR)" && echo "Deleted. make run begins anew."
 
-# A worker for each core; tests/README.md says how they are kept apart.
+# A worker for each core, which leaves its last tests to one that has none. Redis has 16 databases,
+# and the first is no worker's. tests/README.md says how workers are kept apart.
+PYTEST = $(BIN)/python -m pytest -n logical --maxprocesses 15 --dist worksteal
 test: $(STAMP)
-	@$(BIN)/python -m pytest -n auto -m "not slow"
-	@echo "Not run: the slow tests (browsers, nginx, servers that are cut off or killed): make test-all"
+	@began=$$(date +%s) && $(PYTEST) -m "not slow" && echo "In $$(($$(date +%s) - began)) s. Not run:" \
+		"the slow tests (browsers, nginx, servers that are cut off or killed): make test-all"
 
 test-all: $(STAMP) test-debian-postgres
-	@$(BIN)/python -m pytest -n auto
+	@$(PYTEST)
 
 # Tests whose outcome depends on PostgreSQL's version: plans, triggers, roles, migrations, queues.
 DATABASE_TESTS := tests/apikeys/test_admin_usage.py tests/audit/test_admin_plans.py \
@@ -92,11 +93,7 @@ DATABASE_TESTS := tests/apikeys/test_admin_usage.py tests/audit/test_admin_plans
 	tests/documents/test_pagination.py tests/documents/test_queries.py tests/documents/test_search.py \
 	tests/events/test_events*.py tests/events/test_webhooks_queue.py
 test-debian-postgres: $(STAMP)
-	@tests/on-debian-postgres $(BIN)/python -m pytest -n auto $(DATABASE_TESTS)
-
-test-quick: $(STAMP)
-	@$(BIN)/python -m pytest --quick
-	@echo "Not run: all tests that need a service: make test"
+	@tests/on-debian-postgres $(PYTEST) $(DATABASE_TESTS)
 
 drill: $(STAMP)
 	@$(BIN)/python -m tests.drill

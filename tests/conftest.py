@@ -13,7 +13,6 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import boto3
@@ -22,19 +21,12 @@ import pytest
 
 from config import dev as embedded
 
-if TYPE_CHECKING:
-    from xdist.remote import Producer
-
-    from tests.support.scheduling import Scheduling
-
 # A shell without job control starts background processes that ignore Ctrl-C, and so would the
 # programs that tests start and interrupt.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 FOLDER = embedded.data_dir(os.environ) / "tests"
 SERVICES = ("postgres", "s3", "redis")
-# Redis has 16 databases unless it is configured otherwise, and the first is not a worker's.
-MOST_WORKERS = 15
 # A test is slow if it says so, is in tests/slow, or uses one of these fixtures.
 SLOW_FIXTURES = {
     "browser",
@@ -46,28 +38,11 @@ SLOW_FIXTURES = {
     "nginx",
     "server",
 }
-# It is quick if it needs no service at all, so also not one of these.
-SERVICE_FIXTURES = {"as_owner", "db", "django_db_setup", "transactional_db"}
-SERVICE_FIXTURES |= {"django_db", "service"}  # these are marks
-# What `--quick` runs without: nothing listens there.
-NO_SERVICES = {
-    "DATABASE_URL": "postgresql://nobody:none@127.0.0.1:9/none",
-    "REDIS_URL": "memory://",
-    "S3_ACCESS_KEY_ID": "none",
-    "S3_BUCKET": "none",
-    "S3_ENDPOINT_URL": "http://127.0.0.1:9",
-    "S3_SECRET_ACCESS_KEY": "none",
-    "SECRET_KEY": "only-for-tests-that-need-no-service-0123456789-abcdef",
-    "STATIC_ROOT": str(FOLDER / "static"),
-}
 # Options that only show something: no test runs.
 SHOWING = ("collectonly", "help", "markers", "showfixtures", "show_fixtures_per_test")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption(
-        "--quick", action="store_true", help="run the tests that need no service, and start none"
-    )
     parser.addoption(
         "--pictures",
         action="store_true",
@@ -75,39 +50,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_auto_num_workers() -> int:
-    """What `-n auto` means: a worker for each core."""
-    return min(os.cpu_count() or 1, MOST_WORKERS)
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: "Producer") -> "Scheduling":
-    """Distributes the tests, whatever `--dist` says."""
-    from tests.support.scheduling import Scheduling  # noqa: PLC0415 - needs pytest-xdist
-
-    return Scheduling(config, log)
-
-
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Marks slow tests; `--quick` leaves those that need no service."""
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Marks slow tests."""
     for item in items:
         used = set(getattr(item, "fixturenames", ()))
-        if item.get_closest_marker("slow"):
-            continue
         if SLOW_FIXTURES & used or "slow" in item.path.parts:
             item.add_marker("slow")
-        elif not SERVICE_FIXTURES & (used | {mark.name for mark in item.iter_markers()}):
-            item.add_marker("quick")
-    if config.getoption("quick"):
-        items[:] = [item for item in items if item.get_closest_marker("quick")]
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Prepares the environment, then loads Django and the fixtures, which read it."""
     config.addinivalue_line("markers", "slow: needs a server, nginx or a browser")
-    config.addinivalue_line("markers", "quick: needs no service")
-    config.addinivalue_line("markers", "service: needs a service, though no fixture says so")
     keep_bytecode()
     # What would change responses that the golden files hold.
     for name in (
@@ -123,9 +76,6 @@ def pytest_configure(config: pytest.Config) -> None:
     shows = any(config.getoption(name) for name in SHOWING)
     if worker := os.environ.get("PYTEST_XDIST_WORKER"):
         use_own_part(int(worker.removeprefix("gw")))
-    elif config.getoption("quick"):
-        os.environ |= NO_SERVICES
-        collect_static_files()
     elif not shows:
         start_services()
     if config.getoption("dist", "no") != "no" and not shows:

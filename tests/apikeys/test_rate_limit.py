@@ -240,7 +240,6 @@ def test_counter_expires_after_its_window(acme: Tenant) -> None:
     assert redis.ttl(name) <= WINDOW // 2
 
 
-@pytest.mark.service
 def test_counter_uses_redis_again_when_its_kept_connection_has_died(
     settings: Settings,
 ) -> None:

@@ -167,7 +167,6 @@ def test_refused_document_is_explained_for_support_and_not_for_admins(
         assert about(row) == of(acme)
 
 
-@pytest.mark.service
 @pytest.mark.parametrize("who", ["freebie", "frozen", "acme"])
 def test_refused_workspace_or_key_over_its_limit_is_named(
     request: pytest.FixtureRequest, flusher: ModuleType, who: str

@@ -2,21 +2,19 @@
 
 import re
 from collections.abc import Callable
-from typing import Any
-from urllib.parse import quote, urlencode
+from urllib.parse import quote
 
 import pytest
 from django.contrib.auth.models import User
 from django.db import connection
 from django.test import Client
 from django.urls import reverse
-from django.utils.html import strip_tags
 
 from audit.admin import histogram
 from audit.models import Action, AuditEntry
 from tests.support import factories, seals
 from tests.support.database import without_triggers
-from tests.support.factories import Tenant, at, uid
+from tests.support.factories import Tenant, at
 from tests.support.staff import (
     EXPORT,
     HISTORY,
@@ -31,18 +29,13 @@ from tests.support.staff import (
     signed_in,
     support,
 )
-from workspaces.models import Membership, Workspace
+from workspaces.models import Membership
 
 pytestmark = pytest.mark.usefixtures("patient_counting")
 
 
 def entry_url(entry: AuditEntry, page: str = "change") -> str:
     return reverse(f"admin:audit_auditentry_{page}", args=[entry.pk])
-
-
-def line_of(html: str, entry: AuditEntry) -> str:
-    """What the list says of an entry beside its time and action, which open the rest."""
-    return html.partition(f'<p><a href="{entry_url(entry)}">')[2].partition("</li>")[0]
 
 
 # --- Who sees what
@@ -134,63 +127,6 @@ def test_audit_pages_say_all_of_an_entry_and_lead_to_what_it_names(
         assert f'<a href="{key}">Acme sync ({acme.key.prefix}…)</a>' in html
 
 
-def test_audit_list_says_whom_something_was_done_to(sam: Client) -> None:
-    facts: dict[str, Any] = {"member": "<bob>@acme.example", "detail": "MEMBER → ADMIN"}
-    [entry] = happened(action=Action.KEY_REVOKED, person="ada@acme.example", **facts)
-    html = body(sam.get(HISTORY))
-    assert "&lt;bob&gt;@acme.example, MEMBER → ADMIN" in line_of(html, entry)
-    assert '<span class="word warn">API key revoked</span>' in html
-
-
-def test_audit_list_has_days_and_lines_and_says_only_what_is_not_sealed(
-    as_owner: None, sam: Client
-) -> None:
-    days = ("2026-03-01 23:59:59", "2026-03-02 00:00:00")
-    before, after = happened(2, created_at=lambda n: at(days[n]), detail="a\nb")
-    seals.seal()
-    [later] = happened(created_at=at("2026-03-02 09:00:00"), action=Action.LOGIN_FAILED)
-    html = body(sam.get(HISTORY))
-    headings = re.findall(r'<h2 class="day">([^<]+?) <', html)
-    assert headings == ["Monday, 2 March 2026", "Sunday, 1 March 2026"]
-    for entry, time in ((before, "23:59:59"), (after, "00:00:00"), (later, "09:00:00")):
-        assert f">{time}</time>" in html
-        assert ("not sealed yet" in line_of(html, entry)) == (entry == later)
-    assert '<span class="word bad">Sign-in failed</span>' in html
-
-
-def test_audit_list_names_each_filter_that_is_set(acme: Tenant, sam: Client) -> None:
-    happened(**of(acme.workspace), document_id=uid(1, 3), document_title="Lease")
-    filters = {
-        "workspace_id__exact": str(acme.workspace.id),
-        "action__exact": "document.downloaded",
-        "since": "2026-03-01",
-        "until": "2026-03-01",
-        "document_id__exact": str(uid(1, 3)),
-    }
-    chips = shown(sam, f"?{urlencode(filters)}").chips
-    texts = [f"Acme · {str(acme.workspace.id)[:8]}", "Document downloaded"]
-    ends = ["2026-03-01 00:00:00 UTC", "2026-03-01 23:59:59 UTC"]
-    assert [strip_tags(chip["text"]) for chip in chips] == [*texts, *ends, "Lease"]
-    for chip, name in zip(chips, filters, strict=True):
-        assert name not in chip["url_without"]
-        assert len(seen(sam, chip["url_without"])) == 1
-
-
-def test_audit_entry_page_says_the_rest_and_offers_no_change(acme: Tenant, sam: Client) -> None:
-    [entry] = happened(
-        **of(acme.workspace),
-        file_type="signed",
-        byte_range="0-1233/2000",
-        user_agent="curl/8 <i>",
-        request_id="ab" * 16,
-    )
-    html = body(sam.get(entry_url(entry)))
-    for text in ("0-1233/2000", "curl/8 &lt;i&gt;", "ab" * 16):
-        assert text in html
-    for button in ('name="_save"', "deletelink", "/delete/", "historylink", "Membership"):
-        assert button not in html
-
-
 def test_audit_entry_that_differs_from_its_seal_is_reported(as_owner: None, sam: Client) -> None:
     entry, other = seals.written(2)
     seals.seal()
@@ -203,11 +139,6 @@ def test_audit_entry_that_differs_from_its_seal_is_reported(as_owner: None, sam:
     assert "does not match its seal" not in body(sam.get(entry_url(other)))
     listed = {each.pk: each.intact for each in shown(sam).result_list}
     assert listed == {entry.pk: False, other.pk: True}
-
-
-def test_audit_list_says_which_part_of_a_file_was_downloaded(acme: Tenant, sam: Client) -> None:
-    [part] = happened(**of(acme.workspace), file_type="signed", byte_range="0-99/200")
-    assert "signed, bytes 0-99/200" in line_of(body(sam.get(HISTORY)), part)
 
 
 def test_audit_entry_page_has_the_other_entries_of_its_request_in_the_workspace(
@@ -255,10 +186,6 @@ def test_audit_search_cuts_a_pasted_raw_key_in_the_address(
         assert seen(sam, cut.removeprefix(HISTORY)) == [entry.id]
 
 
-def test_audit_search_reports_too_few_characters_of_a_key(sam: Client) -> None:
-    assert "12 characters" in errors(sam, "?q=dtd_abc")["q"][0]
-
-
 MALFORMED = [
     ("document_id__exact=x", "document_id__exact"),
     ("key_id__exact=00000000", "key_id__exact"),
@@ -271,6 +198,7 @@ MALFORMED = [
     ("since=%00", "since"),
     ("q=a%00b", "q"),
     (f"q={'a' * 501}", "q"),
+    ("q=dtd_abc", "q"),
     ("within=2h", "within"),
     ("since=2026-03-02&until=2026-03-01", "__all__"),
     ("after=", "__all__"),
@@ -313,20 +241,6 @@ def test_audit_list_is_filtered_by_times_in_utc(sam: Client) -> None:
     assert 'id="id_since_helptext">UTC<' in body(sam.get(HISTORY))
 
 
-def test_audit_list_offers_the_last_hour_day_and_week(acme: Tenant, sam: Client) -> None:
-    happened(2)
-    [created] = AuditEntry.objects.filter(action=Action.KEY_CREATED)
-    page = shown(sam, f"?q={acme.admin}&since=2026-01-01")
-    texts = [period["text"] for period in page.periods]
-    assert texts == ["Last hour", "Last 24 hours", "Last 7 days"]
-    for period in page.periods:
-        assert period["url"].startswith(f"?q={quote(str(acme.admin))}&within=")
-        assert seen(sam, period["url"]) == [created.id]
-    chosen = shown(sam, "?within=24h")
-    assert [period["current"] for period in chosen.periods] == [False, True, False]
-    assert [chip["text"] for chip in chosen.chips] == ["Last 24 hours"]
-
-
 # --- The workspace filter, without JavaScript
 
 
@@ -337,16 +251,6 @@ def test_audit_filter_knows_labels_and_ids(acme: Tenant, umbrella: Tenant, sam: 
         assert {entry.workspace_name for entry in page.result_list} == {"Umbrella"}, typed
     assert f'value="Umbrella · {id[:8]}"' in body(sam.get(f"{HISTORY}?workspace_id__exact={id}"))
     assert "No workspace has this name" in str(errors(sam, "?workspace_id__exact=Initech"))
-
-
-def test_audit_filter_offers_the_workspaces_that_a_name_may_mean(acme: Tenant, sam: Client) -> None:
-    other = Workspace.objects.create(name="Acme")
-    happened(**of(other))
-    [error] = errors(sam, "?workspace_id__exact=acme&q=sync")["workspace_id__exact"]
-    for id in (acme.workspace.id, other.id):
-        assert f"Acme · {str(id)[:8]}" in error
-    exact = f"?workspace_id__exact={quote(f'Acme · {str(other.id)[:8]}')}"
-    assert {entry.workspace_id for entry in shown(sam, exact).result_list} == {other.id}
 
 
 # --- The chart
@@ -369,17 +273,6 @@ def test_audit_chart_has_a_bar_for_each_hour_and_each_leads_to_its_entries(sam: 
     assert found[3][1] == "2026-03-01 03:00: none"
     assert seen(sam, found[2][0]) == [downloads[2].id, login.id]
     assert [seen(sam, url) for url, _ in found[:2]] == [[downloads[0].id], [downloads[1].id]]
-
-
-def test_audit_chart_has_a_bar_for_each_day_of_a_longer_time(sam: Client) -> None:
-    made = happened(5, created_at=lambda n: at(f"2026-03-0{1 + n} 23:59:59.999999"))
-    found = bars_of(sam, "?since=2026-03-01&until=2026-03-05")
-    assert [title for _, title in found] == [f"2026-03-0{n}: 1 downloads" for n in range(1, 6)]
-    assert [seen(sam, url) for url, _ in found] == [[entry.id] for entry in made]
-    assert len(bars_of(sam, "?since=2020-01-01&until=2026-03-05")) == 93
-    # Without times, it ends with the newest entry if that is older than what it would show.
-    assert bars_of(sam)[-1][1] == "2026-03-05 23:00: 1 downloads"
-    assert bars_of(sam, "?action__exact=document.downloaded")[-1][1] == "2026-03-05: 1 downloads"
 
 
 def test_audit_chart_counts_what_is_filtered(acme: Tenant, umbrella: Tenant) -> None:

@@ -94,18 +94,6 @@ def test_export_is_a_file_that_spreadsheets_open(sam: Client) -> None:
         assert re.fullmatch('"[^"]*"(,"[^"]*")*', line)
 
 
-def test_export_has_no_cell_that_is_a_formula(sam: Client) -> None:
-    texts = ("workspace_name", "person", "member", "detail", "key_name", "document_title")
-    evils = [f"{first}HYPERLINK(1)" for first in "=+-@\t\r\n＝＋－＠"]
-    for evil in evils:
-        AuditEntry.objects.create(**dict.fromkeys((*texts, "user_agent", "address"), evil))
-    found = rows(sam)
-    assert [row["detail"] for row in found] == [f"'{evil}" for evil in reversed(evils)]
-    for row in found:
-        assert {row[name] for name in (*texts, "user_agent", "address")} == {row["detail"]}
-        assert not [cell for cell in row.values() if cell.startswith(row["detail"][1])]
-
-
 # A cell → what it is in the file.
 MARKED = {
     "a;=1+1": "a;'=1+1",
@@ -117,23 +105,24 @@ MARKED = {
     " =1": "' =1",
     '"=1': "'\"=1",
     "Bot/1.0 (x; +http://b.example)": "Bot/1.0 (x;' +http://b.example)",
+    "a=b": "a=b",
+    "a; b=c": "a; b=c",
+    "Mozilla/5.0 (X11; Linux)": "Mozilla/5.0 (X11; Linux)",
     "\t=1": "'\t'=1",
 }
 
 
-def test_export_marks_a_formula_after_any_separator(sam: Client) -> None:
+def test_export_has_no_cell_that_is_a_formula(sam: Client) -> None:
+    texts = ("workspace_name", "person", "member", "detail", "key_name", "document_title")
     assert {cell: export.safe(cell) for cell in MARKED} == MARKED
-    happened(len(MARKED), user_agent=list(MARKED).__getitem__)
-    content = sent(sam.get(EXPORT)).decode("utf-8-sig")
-    for marked in MARKED.values():
-        assert '"' + marked.replace('"', '""') + '"' in content
-    assert [row["user_agent"] for row in rows(sam, "?until=2026-03-01")] == [*MARKED.values()]
-
-
-def test_export_leaves_what_is_no_formula_alone() -> None:
-    for text in ("a=b", "", "'x", "1-2", "ada@acme.example", "a; b=c", "Mozilla/5.0 (X11; Linux)"):
-        assert export.safe(text) == text
-    assert export.safe(-5) == -5
+    evils = [f"{first}HYPERLINK(1)" for first in "=+-@\t\r\n＝＋－＠"]
+    for evil in evils:
+        AuditEntry.objects.create(**dict.fromkeys((*texts, "user_agent", "address"), evil))
+    found = rows(sam)
+    assert [row["detail"] for row in found] == [f"'{evil}" for evil in reversed(evils)]
+    for row in found:
+        assert {row[name] for name in (*texts, "user_agent", "address")} == {row["detail"]}
+        assert not [cell for cell in row.values() if cell.startswith(row["detail"][1])]
 
 
 def test_export_holds_what_the_list_shows(acme: Tenant, sam: Client) -> None:
@@ -156,7 +145,7 @@ def test_export_of_an_admin_has_the_own_workspace_s(acme: Tenant, umbrella: Tena
     happened(3, **of(umbrella.workspace))
     happened(2, action=Action.LOGIN, person=acme.admin.username)
     ada = signed_in(acme.admin)
-    assert size(before(ada)) == "1"
+    assert "<dt>Entries</dt><dd>1</dd>" in str(ada.get(BEFORE_EXPORT).content)
     assert [row["workspace_name"] for row in rows(ada)] == ["Acme"]
 
 
@@ -195,39 +184,6 @@ def test_export_with_invalid_filters_leads_back_to_the_list(sam: Client) -> None
         for url in (EXPORT, BEFORE_EXPORT):
             response = sam.get(url + query)
             assert (response.status_code, response["Location"]) == (302, HISTORY + query)
-
-
-# --- The page before it
-
-
-def before(client: Client, query: str = "") -> str:
-    response: Any = client.get(BEFORE_EXPORT + query)
-    assert response.status_code == 200
-    return str(response.content.decode())
-
-
-def size(page: str) -> str:
-    """How many entries an export would contain, as the page before it says."""
-    [found] = re.findall("<dt>Entries</dt><dd>(.*)</dd>", page)
-    return str(found)
-
-
-def test_export_is_preceded_by_a_page_about_it(acme: Tenant, sam: Client) -> None:
-    happened(1234, person="ada@acme.example", action=Action.LOGIN)
-    html = before(sam, "?q=ada@acme.example&action__exact=login.succeeded")
-    assert size(html) == "1,234"
-    assert "action = login.succeeded, search = ada@acme.example" in html
-    name = f"audit-log-{timezone.now():%Y-%m-%d}-action-loginsucceeded-search-adaacmeexample.csv"
-    assert name in html
-    assert recorded() == []
-
-
-def test_export_page_does_not_count_too_many(sam: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(export, "MOST_COUNTED", 3)
-    happened(3)
-    assert size(before(sam)) == "3"
-    happened(1)
-    assert size(before(sam)) == "more than 3"
 
 
 # --- What it holds while it is sent
@@ -274,31 +230,17 @@ def test_export_is_recorded_before_it_begins(transactional_db: None, sam: Client
     assert (entry.request_id, entry.address) == (response["Request-Id"], "127.0.0.1")
 
 
-NOBODY_S = str(uid(9))
-
-
 @pytest.mark.parametrize(
     ("query", "detail", "name"),
     [
         ("", "no filter", ""),
         ("?workspace_id__exact={acme}", "workspace = Acme", "-workspace-acme"),
         (
-            f"?workspace_id__exact={NOBODY_S}",
-            f"workspace = {NOBODY_S}",
-            f"-workspace-{NOBODY_S}",
-        ),
-        (
             "?workspace_id__exact={acme}&action__exact=key.revoked&since=2026-01-01",
             "workspace = Acme, action = key.revoked, from 2026-01-01",
             "-workspace-acme-action-keyrevoked-from-2026-01-01",
         ),
         ("?q=“Čapek”; rm -rf", "search = “Čapek”; rm -rf", "-search-capek-rm-rf"),
-        (f"?q={'x' * 500}", f"search = {'x' * 500}", f"-search-{'x' * 73}"),
-        (
-            f"?document_id__exact={NOBODY_S}&until=2026-01-31",
-            f"document = {NOBODY_S}, to 2026-01-31",
-            f"-document-{NOBODY_S}-to-2026-01-31",
-        ),
     ],
 )
 def test_export_records_its_filters_and_has_them_in_its_name(

@@ -10,7 +10,6 @@ from django.urls import reverse
 
 from audit.admin import histogram
 from audit.models import Action, AuditEntry
-from audit.sealing import state
 from config.console.keyset import Position
 from tests.documents.test_queries import nodes, plan
 from tests.support import factories
@@ -22,7 +21,6 @@ from tests.support.staff import (
     asked,
     happened,
     member,
-    operator,
     signed_in,
 )
 from workspaces.accounts import invitations
@@ -111,30 +109,6 @@ def test_audit_filters_read_their_indexes_at_any_depth(busy: Tenant, sam: Client
             assert used(sam, page) - label == indexes - label, page
 
 
-def indexed(entry: AuditEntry) -> set[str]:
-    """The indexes that have a row of the entry."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT indexrelid::regclass::text, coalesce(pg_get_expr(indpred, indrelid), 'true') "
-            "FROM pg_index WHERE indrelid = 'audit_auditentry'::regclass"
-        )
-        found = set()
-        for name, predicate in cursor.fetchall():
-            cursor.execute(
-                f"SELECT FROM audit_auditentry WHERE id = %s AND ({predicate})", [entry.pk]
-            )
-            if cursor.rowcount:
-                found.add(name)
-        return found
-
-
-def test_download_is_in_seven_indexes(acme: Tenant) -> None:
-    document = factories.document(acme.workspace)
-    assert acme.get(f"/documents/{document.id}/download").status == 200
-    [entry] = AuditEntry.objects.filter(document_id=document.id)
-    assert len(indexed(entry)) == 7
-
-
 def test_audit_page_reads_within_its_index(busy: Tenant, sam: Client) -> None:
     oldest = AuditEntry.objects.order_by("created_at")[ENTRIES // 3]
     place = quote(str(Position(oldest.created_at, oldest.id)))
@@ -160,16 +134,6 @@ def test_audit_list_of_an_admin_reads_indexes_too(busy: Tenant, umbrella: Tenant
         )
 
 
-@pytest.mark.parametrize("query", ["", "?q=ada@acme.example", f"?workspace_id__exact={uid(1, 1)}"])
-def test_audit_page_needs_the_same_queries(acme: Tenant, sam: Client, query: str) -> None:
-    counts = set()
-    for _ in range(3):
-        happened(20, workspace_id=uid(1, 1), workspace_name="Acme", person="ada@acme.example")
-        counts.add(len(asked(sam, HISTORY + query)))
-    assert len(counts) == 1
-    assert counts.pop() <= 22  # of which five are the chart's, in a savepoint of its own
-
-
 def test_documents_admin_reads_its_index(acme: Tenant, umbrella: Tenant, sam: Client) -> None:
     factories.listed(acme.workspace, 1500)
     factories.listed(umbrella.workspace, 1500)
@@ -192,21 +156,6 @@ def page_of(workspace: Workspace) -> str:
     return reverse("admin:workspaces_workspace_change", args=[workspace.pk])
 
 
-def test_workspace_page_reads_its_index_of_the_audit_log(busy: Tenant) -> None:
-    for user in (operator(), busy.admin):
-        found = [
-            node
-            for sql in asked(signed_in(user), page_of(busy.workspace))
-            if 'FROM "audit_auditentry"' in sql
-            for node in nodes(plan(sql))
-        ]
-        assert found
-        assert "Seq Scan" not in {node["Node Type"] for node in found}
-        indexes = {node.get("Index Name") for node in found} - {None}
-        # The count of problems in the menu reads the other one, a few times a minute.
-        assert indexes - {"audit_action"} == {"audit_workspace_action"}
-
-
 def test_pages_of_operators_need_the_same_queries(acme: Tenant, desk: Client) -> None:
     urls = {
         page_of(acme.workspace): 25,
@@ -227,9 +176,3 @@ def test_pages_of_operators_need_the_same_queries(acme: Tenant, desk: Client) ->
     for url, most in urls.items():
         assert len(counts[url]) == 1, url
         assert counts[url].pop() <= most, url
-
-
-def test_metrics_read_the_backup_from_its_index(busy: Tenant) -> None:
-    found = list(nodes(plan(state.newest(Action.BACKUP_MADE))))
-    assert "audit_action" in {node.get("Index Name") for node in found}
-    assert "Seq Scan" not in {node["Node Type"] for node in found}

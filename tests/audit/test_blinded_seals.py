@@ -1,13 +1,13 @@
 """Who may write to the tree's tables, or owns them, cannot hide that entries are not sealed."""
 
 import io
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 from django.core.management import call_command
 
-from audit.models import AuditEntry, Checkpoint
+from audit.models import AuditEntry
 from audit.sealing import state
 from audit.sealing.keys import PrivateKey
 from audit.sealing.note import Horizon, Statement
@@ -83,14 +83,6 @@ def test_what_somebody_else_writes_to_the_tree_is_an_alarm_and_is_not_signed(
         seal()
 
 
-def test_a_leaf_before_the_first_seal_is_an_alarm() -> None:
-    written()
-    as_owner(AHEAD.format(index=0))
-    assert warning("leaves that no signed checkpoint has")
-    with pytest.raises(SealRefused, match="leaves that were not sealed"):
-        seal()
-
-
 @pytest.mark.parametrize("column", ["complete_to", "next_complete_to"])
 def test_the_horizon_is_what_was_signed_whatever_its_columns_say(column: str) -> None:
     written(2)
@@ -103,40 +95,6 @@ def test_the_horizon_is_what_was_signed_whatever_its_columns_say(column: str) ->
     [another] = written()
     assert seal() == 1
     assert sealed_ids()[-2:] == [entry.pk, another.pk]
-
-
-def without_horizon() -> None:
-    """The newest checkpoint is ten seconds old, and of a release that did not sign its horizon."""
-    newest = Checkpoint.objects.latest("size")
-    statement = Statement.opened(newest.note, [KEY.public])
-    time = statement.sealed_at - timedelta(seconds=10)
-    old = Statement(statement.origin, statement.size, statement.root, time)
-    assert "complete" not in old.text()
-    as_owner(f"UPDATE audit_checkpoint SET note = '{KEY.sign(old.text())}'")
-
-
-def test_a_checkpoint_without_a_horizon_is_valid_and_its_columns_count() -> None:
-    seals.complete_to()
-    without_horizon()
-    assert state.read().warnings() == []
-    [entry] = written()
-    assert seal() == 1
-    newest = Checkpoint.objects.latest("size")
-    assert Statement.opened(newest.note, [KEY.public]).horizon == Horizon(
-        newest.complete_to, newest.next_complete_to, newest.next_transaction
-    )
-    assert sealed_ids()[-1] == entry.pk
-
-
-def test_the_horizon_of_an_old_checkpoint_cannot_hide_entries_after_its_time() -> None:
-    [first] = written()
-    seal()
-    without_horizon()
-    as_owner(f"UPDATE audit_checkpoint SET complete_to = {HUGE}")
-    written()
-    found = state.read().unsealed_seconds
-    assert found is not None
-    assert 0 < found < 60
 
 
 def test_without_a_public_key_the_state_is_unverified(settings: Any) -> None:
@@ -206,17 +164,3 @@ def test_only_entries_that_were_sealed_late_are_named_and_are_no_damage() -> Non
     assert last.endswith(", 2 sealed late.")
     entry = AuditEntry.objects.filter(action="audit.verified").latest("id")
     assert entry.detail.endswith(", 2 sealed late")
-
-
-def test_a_checkpoint_that_is_dated_back_hides_no_late_seal() -> None:
-    """The owner writes an earlier time into a checkpoint, which nobody has signed then."""
-    [entry] = written()
-    resealed(entry, hours=3)
-    written()
-    seal()
-    first = Checkpoint.objects.get(size=1)
-    time = Statement.opened(first.note, [KEY.public]).sealed_at
-    earlier = f"{time - timedelta(hours=3):%Y-%m-%dT%H:%M:%SZ}"
-    note = first.note.replace(f"{time:%Y-%m-%dT%H:%M:%SZ}", earlier)
-    as_owner(f"UPDATE audit_checkpoint SET note = '{note}' WHERE size = 1")
-    assert f"the entries {entry.pk} to {entry.pk} (leaves 0 to 0), 1 were sealed" in verified()[0]

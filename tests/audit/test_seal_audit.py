@@ -17,7 +17,6 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 
 from audit.models import AuditEntry, Checkpoint, Leaf, Subtree
-from audit.sealing import checkpoints
 from audit.sealing import sealer as sealing
 from audit.sealing.keys import PrivateKey
 from audit.sealing.note import Statement, open_note, read_notes
@@ -209,16 +208,9 @@ def test_seal_audit_follows_until_a_signal(tmp_path: Path) -> None:
     assert output.count(f"— {KEY.name} ") == Checkpoint.objects.count()
 
 
-@pytest.mark.parametrize(
-    ("key", "said"),
-    [("", "make_audit_key"), (KEY.encode()[:-4], "AUDIT_SIGNING_KEY is not valid")],
-    ids=["no key", "cut short"],  # a key is another one in each process
-)
-def test_seal_audit_without_a_valid_key_says_so_and_does_not_show_it(
-    settings: Any, key: str, said: str
-) -> None:
-    settings.AUDIT_SIGNING_KEY = key
-    with pytest.raises(CommandError, match=said) as refused:
+def test_seal_audit_does_not_show_a_key_that_is_not_valid(settings: Any) -> None:
+    settings.AUDIT_SIGNING_KEY = KEY.encode()[:-4]
+    with pytest.raises(CommandError, match="AUDIT_SIGNING_KEY is not valid") as refused:
         call_command("seal_audit")
     assert KEY.encode()[-30:-4] not in str(refused.value)
 
@@ -279,28 +271,6 @@ def test_a_restored_database_is_sealed_on_demand(witness: Path) -> None:
     written()
     call_command("seal_audit")
     assert sorted(sealed_ids()) == all_ids()
-    check_tree()
-
-
-def test_a_sealer_that_runs_notices_that_entries_are_gone() -> None:
-    one = Sealer(KEY, [], None)
-    for _ in range(2):
-        written(3)
-        seal(one)
-    forget(3)
-    with pytest.raises(SealRefused, match="6 entries were sealed .* the database has 3"):
-        seal(one)
-
-
-def test_two_sealers_at_once_add_each_entry_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The other one seals between this one's first look and its own seal."""
-    written(3)
-    one, look = Sealer(KEY, [], None), checkpoints.newest
-    looks = iter([look([KEY.public])])
-    assert seal() == 3
-    monkeypatch.setattr(checkpoints, "newest", lambda keys: next(looks, None) or look(keys))
-    assert seal(one) == 0
-    assert sealed_ids() == all_ids()
     check_tree()
 
 

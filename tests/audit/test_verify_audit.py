@@ -16,8 +16,7 @@ from audit.sealing.keys import PrivateKey
 from audit.sealing.leaves import HASH
 from audit.sealing.sealer import Sealer
 from tests.support import seals
-from tests.support.seals import KEY, as_owner, complete_to, forget, written
-from tests.support.server import eventually
+from tests.support.seals import KEY, as_owner, forget, written
 
 
 def seal(*counts: int) -> list[int]:
@@ -157,13 +156,6 @@ def test_what_was_changed_is_named(witness: Path, attack: str) -> None:
         assert said.startswith(each.format(*ids))
 
 
-def test_a_subtree_that_was_changed_is_named(witness: Path) -> None:
-    seal(300)
-    as_owner("UPDATE audit_subtree SET hash = sha256('another')")
-    [found] = problems()
-    assert found.startswith("The stored hash of the leaves 0 to 255 was changed")
-
-
 def add(number: int, time: str = "now()") -> None:
     """The owner adds an entry with an id and a time of its choice."""
     as_owner(
@@ -174,14 +166,6 @@ def add(number: int, time: str = "now()") -> None:
     )
 
 
-def test_an_added_entry_is_named(witness: Path) -> None:
-    first = seal(2)[0]
-    assert eventually(lambda: complete_to() > first)
-    add(first - 1)
-    [found] = problems()
-    assert found.startswith(f"Entry {first - 1} was added later, or lost its leaf")
-
-
 def test_an_entry_that_is_dated_back_is_named_after_it_was_sealed(witness: Path) -> None:
     added = seal(2)[0] - 1
     add(added, "now() - interval '3 days'")
@@ -190,37 +174,6 @@ def test_an_entry_that_is_dated_back_is_named_after_it_was_sealed(witness: Path)
         call_command("seal_audit")
     [found] = problems()
     assert found.startswith(f"Entry {added} was dated back: it says ")
-
-
-def test_a_truncated_log_is_found_with_a_checkpoint_from_outside(witness: Path) -> None:
-    seal(3, 2)
-    forget(3)
-    assert problems() == []  # it is what it was before
-    [found] = problems("--checkpoint", str(witness))
-    assert found.startswith("The log was truncated: the checkpoint of ")
-    assert found.endswith(" has 5 entries; the last 2 are missing.")
-
-
-def test_a_leaf_that_no_sealer_has_added_is_named_and_hides_no_entry(witness: Path) -> None:
-    [*_, last] = seal(3)
-    as_owner(f"INSERT INTO audit_leaf VALUES ({10**12}, {last + 1}, sha256('x'))")
-    written(1)
-    with pytest.raises(CommandError, match="leaves that were not sealed"):
-        call_command("seal_audit")
-    assert problems() == [f"Leaf {10**12}, of entry {last + 1}, is in no signed checkpoint."]
-
-
-@pytest.mark.parametrize("size", [2, 10**12])
-def test_an_unsigned_checkpoint_is_found_and_stops_nothing(witness: Path, size: int) -> None:
-    seal(3)
-    as_owner(
-        f"INSERT INTO audit_checkpoint SELECT {size}, sealed_at, note, {10**12}, 0, 0"
-        " FROM audit_checkpoint"
-    )
-    written(1)
-    call_command("seal_audit")
-    found = f"The checkpoint of {size:,} entries in the database is not signed by a known key."
-    assert problems() == ([found] if size > 4 else [])
 
 
 def test_a_log_that_was_written_anew_is_found_with_yesterday_s_checkpoint(witness: Path) -> None:
@@ -249,20 +202,6 @@ def test_a_checkpoint_of_another_key_is_refused(witness: Path, settings: Any) ->
     assert problems("--checkpoint", str(witness)) == []
 
 
-@pytest.mark.parametrize("content", [None, "", "no checkpoint\n", "\xff\x00"])
-def test_a_file_without_a_checkpoint_is_refused(witness: Path, content: str | None) -> None:
-    if content is not None:
-        witness.write_bytes(content.encode("latin-1"))
-    with pytest.raises(CommandError, match="it has no checkpoint|cannot be read"):
-        call_command("verify_audit", "--checkpoint", str(witness))
-
-
-def test_without_a_public_key_it_says_what_to_set(db: None, settings: Any) -> None:
-    settings.AUDIT_SIGNING_KEY, settings.AUDIT_PUBLIC_KEYS = "", []
-    with pytest.raises(CommandError, match="AUDIT_PUBLIC_KEYS is not set"):
-        call_command("verify_audit")
-
-
 def test_a_large_log_is_verified_in_windows(witness: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("audit.sealing.verify.WINDOW", 16)
     ids = seal(1, 40, 3, 5, 7, 30, 2, 2)
@@ -283,7 +222,7 @@ KINDS = {
 
 
 @hypothesis_settings(
-    max_examples=12,
+    max_examples=8,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )

@@ -14,7 +14,7 @@ from dtd import errors
 
 from documents.models import Document
 from tests.support import factories
-from tests.support.examples import Requests, file_size_limit
+from tests.support.examples import Requests
 from tests.support.factories import Tenant
 from tests.support.proxy import HOST, Proxy
 from tests.support.server import Server
@@ -151,26 +151,6 @@ def test_download_of_what_is_not_there_leaves_nothing(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_download_names_the_path_on_a_full_disk(
-    client: dtd.Client, lease: Document, tmp_path: Path
-) -> None:
-    with file_size_limit(100_000), pytest.raises(OSError, match="File too large") as full:
-        client.download(str(lease.id), type="signed", to=tmp_path)
-    [part] = tmp_path.iterdir()
-    assert full.value.filename == str(part)
-    assert client.download(str(lease.id), type="signed", to=tmp_path).read_bytes() == CONTENT
-
-
-def test_download_cuts_a_name_that_the_folder_does_not_allow(
-    client: dtd.Client, acme: Tenant, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("os.pathconf", lambda path, name: 143)  # of encrypted home folders
-    document = factories.document(acme.workspace, "COMPLETED", file_name=f"{'約' * 99}.pdf")
-    saved = client.download(str(document.id), type="certificate", to=tmp_path)
-    assert saved.name.endswith("約 – certificate.pdf")
-    assert 140 < len(saved.name.encode()) <= 143
-
-
 def test_download_never_overwrites_another_file_by_a_name_of_the_service(
     client: dtd.Client, lease: Document, tmp_path: Path
 ) -> None:
@@ -207,25 +187,6 @@ def test_download_follows_no_link_in_its_folder(
     saved = client.download(str(lease.id), type="signed", to=folder, name="name.pdf")
     assert (saved.is_symlink(), saved.read_bytes()) == (False, CONTENT)
     assert (victim.read_text(), list(outside.iterdir())) == ("mine", [])
-
-
-@pytest.mark.parametrize("code", [errno.ENOLCK, errno.ENOTSUP, errno.ENOSYS])
-def test_download_works_in_a_folder_without_locks_with_one_warning(
-    client: dtd.Client,
-    lease: Document,
-    tmp_path: Path,
-    code: int,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    def flock(file: object, operation: int) -> None:
-        raise OSError(code, os.strerror(code))
-
-    monkeypatch.setattr("fcntl.flock", flock)
-    for _ in range(2):
-        assert client.download(str(lease.id), to=tmp_path).read_bytes() == CONTENT
-    [warning] = [each.getMessage() for each in caplog.records if each.name == "dtd"]
-    assert warning.startswith(f"{tmp_path} is on a file system without locks")
 
 
 def test_downloads_of_one_file_at_once_do_not_disturb_each_other(

@@ -77,25 +77,6 @@ def test_mcp_reads_what_the_api_has(examples: Examples, acme: Tenant) -> None:
     assert raw(one)[0]["data"]["id"] == str(offer.id)
 
 
-def test_mcp_says_that_nothing_matches_and_takes_null_as_the_default(
-    examples: Examples, acme: Tenant
-) -> None:
-    factories.document(acme.workspace, "SENT")
-    assert eventually(settled)
-    none, no_event, *found = calls(
-        examples,
-        ("search_documents", {"title": "none"}),
-        ("recent_events", {"type": "document.deleted"}),
-        ("search_documents", {"limit": None, "status": None}),
-        ("recent_events", {"type": None, "limit": None}),
-        ("download_document", {"id": str(factories.uid(9)), "type": None}),
-    )
-    for each in (none, no_event):
-        assert (text(each), raw(each)) == ("Nothing matches.", [])
-    assert [len(raw(each)) for each in found[:2]] == [1, 2]
-    assert "There is no such document" in text(found[2])
-
-
 def test_mcp_downloads_to_the_folder_only_and_each_download_is_recorded(
     examples: Examples, acme: Tenant
 ) -> None:

@@ -109,7 +109,6 @@ def test_readiness_writes_to_the_disk_of_postgresql(transactional_db: None) -> N
     assert written() > before + 500_000
 
 
-@pytest.mark.service
 def test_readiness_notices_a_redis_that_responds_but_does_not_count(
     tmp_path: Path, settings: Settings
 ) -> None:

@@ -18,9 +18,6 @@ from tests.support.database import PRIVILEGES, execute, new_database, privileges
 from tests.support.factories import Tenant
 from tests.support.server import ROOT
 
-pytestmark = pytest.mark.service
-
-
 CHANGES = [
     "UPDATE audit_auditentry SET key_name = 'Another'",
     "DELETE FROM audit_auditentry",

@@ -15,8 +15,6 @@ from documents.models import StoredFile
 from tests.support import factories
 from tests.support.factories import Tenant
 
-pytestmark = pytest.mark.service
-
 
 def check(*words: str) -> tuple[list[Any], str]:
     """The findings of the command, and its error."""

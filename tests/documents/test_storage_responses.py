@@ -24,8 +24,6 @@ from tests.support import factories
 from tests.support.nginx import make_certificate
 from tests.support.proxy import HOST, Proxy
 
-pytestmark = pytest.mark.service
-
 DEADLINE = 6  # seconds
 CONTENT = b"%PDF-1.7" + bytes(range(256)) * 2000
 Point = Callable[..., None]

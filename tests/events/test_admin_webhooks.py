@@ -343,7 +343,6 @@ def test_webhook_s_query_is_for_its_admins_alone(hook: Endpoint, ada: Client, sa
     assert AuditEntry.objects.filter(action__startswith="webhook.").count() == 1
 
 
-@pytest.mark.service
 @pytest.mark.parametrize("who", ["frozen", "freebie"])
 def test_webhook_pages_say_that_deliveries_wait(who: str, request: Any) -> None:
     tenant = request.getfixturevalue(who)

@@ -13,9 +13,10 @@ from tests.support.server import ROOT
 
 PAGES = [ROOT / "docs" / f"{name}.md" for name in ("operations", "incidents")]
 BLOCKS = [block for page in PAGES for _, block in guide(page)]
-COMMANDS = sorted(
-    set(re.findall(r"deploy/manage (.*?)(?: \||$)", "".join(BLOCKS).replace("\\\n", ""), re.M))
-)
+COMMANDS = {
+    *re.findall(r"deploy/manage (.*?)(?: \||$)", "".join(BLOCKS).replace("\\\n", ""), re.M),
+    *re.findall(r"`manage.py ([^`]+)`", (ROOT / "docs/evidence.md").read_text()),
+}
 SCRIPTS = [
     file
     for file in (ROOT / "deploy").iterdir()

@@ -1,7 +1,6 @@
 """The client's wheel: it works in an empty environment, and starts with few imports."""
 
 import os
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,16 +10,6 @@ import pytest
 from tests.support.examples import Examples
 from tests.support.server import ROOT
 
-HEAVY = {
-    "asyncio",
-    "argcomplete",
-    "boto3",
-    "cryptography",
-    "httpx",
-    "mcp",
-    "rich",
-    "standardwebhooks",
-}
 UV = str(Path(sys.executable).with_name("uv"))
 
 
@@ -54,17 +43,6 @@ def test_wheel_has_the_whole_package(installed: Path) -> None:
     assert (found / "verify_evidence.py").read_bytes() == program
 
 
-def test_dtd_starts_without_what_only_some_commands_need(installed: Path) -> None:
-    done = subprocess.run(
-        [installed / "python", "-X", "importtime", installed / "dtd", "--help"],
-        capture_output=True,
-        text=True,
-    )
-    imported = {line.split("|")[-1].strip().partition(".")[0] for line in done.stderr.splitlines()}
-    assert "dtd" in imported
-    assert imported & HEAVY == set()
-
-
 def test_dtd_installed_reads_and_names_a_missing_extra(installed: Path, examples: Examples) -> None:
     environment = examples.environment | {"PYTHONPATH": ""}
     assert "Acme" in run(installed / "dtd", "me", **environment)
@@ -74,24 +52,3 @@ def test_dtd_installed_reads_and_names_a_missing_extra(installed: Path, examples
     )
     needed = "dtd: standardwebhooks is missing: pip install 'dtd-client[webhooks]'\n"
     assert (done.returncode, done.stderr) == (2, needed)
-
-
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_dtd_completes_words(installed: Path, shell: str) -> None:
-    assert "dtd" in run(installed / "dtd", "completion", shell)
-    # What the shell's function does: the program writes what is possible to a file.
-    file = installed / f"{shell}.txt"
-    run(
-        installed / "dtd",
-        _ARGCOMPLETE="1",
-        _ARGCOMPLETE_STDOUT_FILENAME=str(file),
-        _ARGCOMPLETE_IFS="\n",
-        _ARGCOMPLETE_SHELL=shell,
-        COMP_LINE="dtd wa",
-        COMP_POINT="6",
-        COMP_TYPE="9",
-    )
-    assert {re.split("[\t:]", word)[0].strip() for word in file.read_text().split("\n")} == {
-        "waiting",
-        "watch",
-    }

@@ -2,14 +2,9 @@
 
 import hashlib
 import re
-import signal
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
 import httpx
@@ -20,14 +15,15 @@ from config.docs.pages import PAGES
 from config.runtime.ports import free_port
 from documents.models import Document
 from tests.events.test_events import settled
-from tests.slow.test_examples_receive import SECRET, signed
 from tests.support import factories
 from tests.support.docs import samples, text_of
 from tests.support.examples import Examples
 from tests.support.factories import Tenant
 from tests.support.proxy import HOST
+from tests.support.receiver import Receiver
 from tests.support.seals import KEY, seal
 from tests.support.server import eventually
+from tests.support.webhooks import SECRET, signed
 
 
 @pytest.fixture
@@ -63,20 +59,16 @@ def run(examples: Examples, language: str, code: str) -> str:
     if language in ("curl", "dtd"):
         return shell(examples, code)
     node = [str(Path(sys.executable).parent / "node"), "--input-type=module", "--eval"]
-    done = subprocess.run(
-        [*(node if language == "javascript" else [sys.executable, "-c"]), code],
-        cwd=examples.folder,
-        env=examples.environment,
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    return output(examples, *(node if language == "javascript" else [sys.executable, "-c"]), code)
 
 
 def shell(examples: Examples, script: str, **environment: str) -> str:
+    return output(examples, "sh", "-euc", script, **environment)
+
+
+def output(examples: Examples, *command: str, **environment: str) -> str:
     done = subprocess.run(
-        ["sh", "-euc", script],
+        command,
         cwd=examples.folder,
         env=examples.environment | environment,
         capture_output=True,
@@ -115,23 +107,18 @@ PRINTS = {
 # Samples that other tests run.
 OTHERS = {
     *(("/recipes", name) for name in ("nightly", "weekly", "attach", "evidence")),
-    ("/webhooks", "verify"),
-    ("/webhooks", "listen"),
-    ("/testing", "local"),
-    ("/testing", "run"),  # of the README, too
+    *(("/webhooks", name) for name in ("verify", "listen")),
+    *(("/testing", name) for name in ("local", "run")),  # of the README, too
     ("", "install"),  # by the test of the client's wheel
-    *((f"/{page.path}", "request") for page in PAGES if page.path.startswith("reference/")),
 }
 
 
 def test_docs_samples_are_all_run() -> None:
+    """The reference has its samples from one template; two of them are run."""
     paths = [f"/{page.path}" if page.path else "" for page in PAGES]
     found = {(path, name) for path in paths for name in samples(text_of(path))}
-    assert found == PRINTS.keys() | OTHERS & found
-    assert OTHERS - found == {
-        ("/reference/receive_document_event", "request"),
-        ("/reference/headers", "request"),
-    }
+    reference = {each for each in found if each[0].startswith("/reference/")}
+    assert found == PRINTS.keys() | OTHERS | reference
 
 
 @pytest.mark.parametrize(("path", "name"), PRINTS)
@@ -142,7 +129,7 @@ def test_docs_sample_works_in_each_language(
     assert eventually(settled)
     for language, code in codes(path, name).items():
         if "dtd watch" in code:
-            continue  # it does not end: see below
+            continue  # it does not end
         printed = run(examples, language, code)
         assert PRINTS[path, name].format(id=lease.id).lower() in printed.lower(), language
         if name == "download":
@@ -152,88 +139,48 @@ def test_docs_sample_works_in_each_language(
             pdf.unlink()
 
 
-@pytest.mark.parametrize(
-    ("path", "name"), [("/events", "events"), ("/testing", "local"), ("/webhooks", "listen")]
-)
-def test_docs_commands_that_wait_for_events_wait(
-    codes: Any, examples: Examples, path: str, name: str
+def test_docs_recipes_copy_agreements_and_report_what_waits(
+    codes: Any, examples: Examples, acme: Tenant
 ) -> None:
-    code = codes(path, name)["dtd"].replace("whsec_…", SECRET)
-    script = f"{code.replace('dtd ', 'timeout 3 dtd ')} || exit $?"
-    done = subprocess.run(
-        ["sh", "-euc", script], cwd=examples.folder, env=examples.environment, capture_output=True
-    )
-    assert done.returncode == 124, done.stderr  # it was still waiting
-
-
-def test_docs_recipe_copies_agreements_nightly(codes: Any, examples: Examples) -> None:
     text = codes("/recipes", "nightly")["crontab"]
     crontab(examples, text)
     assert len(list((examples.folder / "agreements").glob("*.pdf"))) == 2
-
-
-def test_docs_recipe_reports_what_waits(codes: Any, examples: Examples, acme: Tenant) -> None:
     factories.recipient(factories.document(acme.workspace, "SENT"))
-    text = codes("/recipes", "weekly")["crontab"]
-    crontab(examples, text)
+    crontab(examples, codes("/recipes", "weekly")["crontab"])
     assert "ada@example.com,Sent agreement," in (examples.folder / "waiting.csv").read_text()
 
 
-@contextmanager
-def crm(files: dict[str, bytes], status: list[int]) -> Iterator[str]:
-    """The URL of a server that keeps what it receives, and responds with the last status."""
+def test_docs_recipe_attaches_a_signed_pdf(
+    codes: Any, examples: Examples, lease: Document, receiver: Receiver
+) -> None:
+    program, port = codes("/recipes", "attach")["python"], str(free_port())
+    variables = {"DTD_WEBHOOK_SECRET": SECRET, "CRM_URL": receiver.url(), "PORT": port}
+    process = subprocess.Popen(
+        [sys.executable, "-c", program],
+        cwd=examples.folder,
+        env=examples.environment | variables,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_PUT(self) -> None:  # noqa: N802 - the base class calls it
-            files[self.path] = self.rfile.read(int(self.headers["Content-Length"]))
-            self.send_response(status[-1])
-            self.end_headers()
-
-        def log_message(self, format: str, *args: object) -> None: ...
-
-    server = ThreadingHTTPServer((HOST, 0), Handler)
-    Thread(target=server.serve_forever, daemon=True).start()
-    try:
-        yield f"http://{HOST}:{server.server_port}"
-    finally:
-        server.shutdown()
-        server.server_close()
-
-
-def test_docs_recipe_attaches_a_signed_pdf(codes: Any, examples: Examples, lease: Document) -> None:
-    program = codes("/recipes", "attach")["python"]
-    files: dict[str, bytes] = {}
-    status, port = [204], free_port()
-    with crm(files, status) as url:
-        variables = {"DTD_WEBHOOK_SECRET": SECRET, "CRM_URL": url, "PORT": str(port)}
-        process = subprocess.Popen(
-            [sys.executable, "-c", program],
-            cwd=examples.folder,
-            env=examples.environment | variables,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-
-        def post(body: bytes, headers: dict[str, str]) -> int | None:
-            try:
-                return httpx.post(
-                    f"http://{HOST}:{port}", content=body, headers=headers
-                ).status_code
-            except httpx.ConnectError:
-                return None
-
+    def post(body: bytes, headers: dict[str, str]) -> int | None:
         try:
-            body, headers = signed(str(lease.id))
-            assert eventually(lambda: post(body, headers) == 204)
-            assert lease.signed
-            assert list(files) == [f"/agreements/{lease.id}.pdf"]
-            assert files.popitem()[1].startswith(b"%PDF")
-            assert post(body + b" ", headers) == 401
-            status.append(500)
-            assert post(body, headers) == 503
-        finally:
-            process.send_signal(signal.SIGKILL)
-            process.wait()
+            return httpx.post(f"http://{HOST}:{port}", content=body, headers=headers).status_code
+        except httpx.ConnectError:
+            return None
+
+    try:
+        body, headers = signed(lease.id)
+        assert eventually(lambda: post(body, headers) == 204)
+        [attached] = receiver.received
+        assert attached.path == f"/200/agreements/{lease.id}.pdf"
+        assert attached.body.startswith(b"%PDF")
+        assert post(body + b" ", headers) == 401
+        receiver.stop()
+        assert post(body, headers) == 503
+    finally:
+        process.kill()
+        process.wait()
 
 
 def test_docs_recipe_verifies_evidence(

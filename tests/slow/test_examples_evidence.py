@@ -3,10 +3,12 @@
 import base64
 import hashlib
 import json
+import os
+import re
 import runpy
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,16 +17,15 @@ from django.core.management import call_command
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from audit.models import Action, AuditEntry
+from audit.models import Action, AuditEntry, Checkpoint
 from audit.record import record
 from audit.sealing.keys import PrivateKey
-from documents import storage
 from documents.models import Document
 from tests.support import factories
 from tests.support.evidence import verify
 from tests.support.examples import path_of
 from tests.support.factories import Tenant
-from tests.support.inbox import Inbox, completed, objects
+from tests.support.inbox import Inbox, completed
 from tests.support.seals import KEY, seal
 from tests.support.server import ROOT
 
@@ -66,42 +67,19 @@ def changed(file: Path, change: Callable[[Any], object]) -> tuple[int, str]:
     return verify(file)
 
 
-def test_valid_evidence_is_reported_in_plain_sentences(lease: Document, file: Path) -> None:
-    evidence = json.loads(file.read_bytes())
-    _, size, root, sealed_at = evidence["checkpoint"].split("\n")[:4]
-    time = sealed_at.removeprefix("sealed at ").replace("T", " ").replace("Z", " UTC")
-    count = AuditEntry.objects.filter(document_id=lease.id).count() - 1  # without this export
-    assert verify(file) == (
-        0,
-        f"VALID. Proven for the document {lease.id}:\n"
-        f"- Entries: {count}. Each was in the log documents.example.com/audit at the latest at "
-        f"{time}, and none of them was changed since.\n"
-        "Not proven:\n"
-        "- That the file has every entry of the document: who passed it on may have left some "
-        "out. Only a comparison with the whole log shows that.\n"
-        "- What the file says besides its entries: the document's title, status, dates and "
-        "files.\n"
-        "- Times: they are those of the service's clock.\n"
-        f"A witness must have the same checkpoint: {size} entries, root {root}.\n",
-    )
-
-
 def test_a_pdf_is_compared_with_the_document_s_files_and_its_sealed_entries(
     acme: Tenant, lease: Document, file: Path
 ) -> None:
     signed = file.parent / "signed.pdf"
     signed.write_bytes(acme.get(f"/documents/{lease.id}/download").body)
     status, printed = verify(file, "--file", str(signed))
-    named = AuditEntry.objects.filter(document_id=lease.id, file_type="signed").order_by("id")
     assert status == 0
-    sentence = "signed.pdf is unchanged: it is a file of the document, of type signed. "
-    assert sentence in printed
-    assert f"name its SHA-256, first entry {named[0].id} (document.downloaded, " in printed
+    assert printed.startswith(f"VALID. Proven for the document {lease.id}:\n")
+    assert "signed.pdf is unchanged: it is a file of the document, of type signed. " in printed
     signed.write_bytes(signed.read_bytes() + b"\n")
     status, printed = verify(file, "--file", str(signed))
     assert status == 1
     assert printed.startswith(f"NOT VALID: {signed}: no sealed entry names this file")
-    assert printed.endswith(" Perhaps it was changed.\n")
 
 
 NOTHING_SAYS: dict[str, dict[str, Any]] = {
@@ -134,46 +112,21 @@ def test_a_pdf_is_not_proven_by_a_digest_that_is_no_file_of_the_document(
         assert "no sealed entry names this file" in printed, case
 
 
-@pytest.fixture
-def imported(acme: Tenant, tmp_path: Path, settings: Any) -> Iterator[tuple[Inbox, Path]]:
-    """A complete document that was imported, and its evidence."""
-    settings.AUDIT_PUBLIC_KEYS = [str(KEY.public)]
-    before = objects()
-    inbox = Inbox(tmp_path)
-    inbox.take(acme.workspace, completed(id=str(factories.uid(1))))
-    seal()
-    path = tmp_path / "evidence.json"
-    call_command("export_evidence", str(factories.uid(1)), output=path)
-    yield inbox, path
-    storage.delete(objects() - before)
-
-
-def test_an_imported_pdf_is_proven_before_anybody_downloads_it(
-    imported: tuple[Inbox, Path],
-) -> None:
-    inbox, path = imported
-    status, printed = verify(path, "--file", "signed.pdf", "--file", "original.pdf")
-    assert status == 0
-    for name in ("signed", "original"):
-        assert (
-            f"- {name}.pdf is unchanged: it is a file of the document, of type {name}. 1 of these "
-            "entries name its SHA-256, first entry "
-        ) in printed
-    assert printed.count("(document.file_imported, ") == 2
-    inbox.put("original.pdf", b"%PDF-1.7")
-    assert verify(path, "--file", "original.pdf")[0] == 1
-
-
-def test_a_file_that_came_after_another_one_without_an_entry_is_not_valid(
-    acme: Tenant, imported: tuple[Inbox, Path]
+def test_an_imported_pdf_is_proven_until_another_one_comes_without_an_entry(
+    inbox: Inbox, acme: Tenant, tmp_path: Path, settings: Any
 ) -> None:
     """Somebody changed the database and the object, or left out the entry of the replacement."""
-    _, path = imported
+    settings.AUDIT_PUBLIC_KEYS = [str(KEY.public)]
+    inbox.take(acme.workspace, completed(id=str(factories.uid(1))))
+    path = tmp_path / "evidence.json"
+    seal()
+    call_command("export_evidence", str(factories.uid(1)), output=path)
+    status, printed = verify(path, "--file", "signed.pdf", "--file", "original.pdf")
+    assert (status, printed.count("(document.file_imported, ")) == (0, 2)
     document = Document.objects.get()
     document.signed = factories.stored(b"%PDF-1.7 forged")
     document.save()
-    forged = path.parent / "forged.pdf"
-    forged.write_bytes(acme.get(f"/documents/{document.id}/download").body)
+    inbox.put("forged.pdf", acme.get(f"/documents/{document.id}/download").body)
     seal()
     call_command("export_evidence", str(document.id), output=path)
     status, printed = verify(path, "--file", "forged.pdf")
@@ -262,32 +215,14 @@ WRONG: dict[str, tuple[Callable[[Any], object], str]] = {
         lambda found: found.update(document_id=str(factories.uid(7)), document=None),
         "it is not about this document",
     ),
-    "another document's description": (
-        lambda found: found["document"].update(id=str(factories.uid(7))),
-        "describes another document",
-    ),
-    "an unsealed entry of another document": (
-        lambda found: found["unsealed"].append({"document_id": "x"}),
-        "not about this document",
-    ),
     "an index after the end": (
         lambda found: found["entries"][-1].update(index=10**9),
         "its index is not in the log",
     ),
-    "an index that is no number": (
-        lambda found: found["entries"][0].update(index=True),
-        "its index is not in the log",
-    ),
     "no proof": (lambda found: found["entries"][0].pop("proof"), "it was changed, or its proof"),
-    "no entry": (lambda found: found["entries"].append(7), "it is not an entry with a proof"),
     "half a surrogate": (
         lambda found: found["entries"][0]["entry"].update(detail="\ud800"),
         "it has no canonical form",
-    ),
-    "no checkpoint": (lambda found: found.pop("checkpoint"), 'no proper "checkpoint"'),
-    "a number that is none": (
-        lambda found: found["entries"][0]["entry"].update(id=float("nan")),
-        "it was changed, or its proof was",
     ),
     "no files": (lambda found: found.update(files=None), 'no proper "files"'),
     "a document id for a terminal": (
@@ -327,33 +262,10 @@ def test_malformed_input_is_a_sentence(tmp_path: Path) -> None:
         assert printed.startswith("NOT VALID: "), content[:50]
 
 
-def test_missing_files_are_a_sentence(file: Path) -> None:
-    for words in ((file.with_name("none"),), (file, "--file", "none.pdf"), (file, "--file", ".")):
-        status, printed = verify(*words)
-        assert status == 1
-        assert " cannot be read: " in printed
-
-
-def test_a_key_with_a_wrong_character_is_a_sentence(file: Path) -> None:
-    changes = [("+", ""), ("/", "/x"), ("audit", "audits"), ("A", "")]
-    for key in ("", *(str(KEY.public).replace(*change) for change in changes)):
-        status, printed = verify(file, key=key)
-        assert status == 2, key
-        assert "This is not a public key NAME+HASH+KEY, or a character of it is wrong." in printed
-
-
-def test_the_program_says_what_to_install(tmp_path: Path) -> None:
-    (tmp_path / "cryptography.py").write_text("raise ImportError")
-    done = subprocess.run(
-        [sys.executable, path_of("verify_evidence"), "--help"],
-        env={"PYTHONPATH": str(tmp_path)},
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 1
-    assert done.stderr == (
-        "This program needs one more package. Install it with: pip install cryptography\n"
-    )
+def test_a_key_with_a_wrong_character_is_refused(file: Path) -> None:
+    for change in (("+", ""), ("/", "/x"), ("audit", "audits"), ("A", "")):
+        status, printed = verify(file, key=str(KEY.public).replace(*change))
+        assert (status, "This is not a public key" in printed) == (2, True), change
 
 
 def test_base64_has_one_spelling() -> None:
@@ -365,19 +277,41 @@ def test_base64_has_one_spelling() -> None:
     assert PROGRAM["decode"](other, 32) is None
 
 
-def test_dtd_verify_says_the_same_but_its_status_is_3_only_for_the_api(file: Path) -> None:
-    def dtd(*words: str) -> tuple[int, str]:
+def test_evidence_page_s_commands_check_a_real_file(
+    acme: Tenant, lease: Document, file: Path
+) -> None:
+    blocks = re.findall(r"```sh\n(.*?)```", (ROOT / "docs" / "evidence.md").read_text(), re.S)
+    installed, _, script = "".join(blocks).partition("\n")
+    assert installed == "pip install cryptography"  # it is, with this Python
+    download = acme.get(f"/documents/{lease.id}/download").body
+    (file.parent / "signed.pdf").write_bytes(download)
+    (file.parent / "witness.txt").write_text(Checkpoint.objects.get().note)
+    (file.parent / "verify_evidence.py").symlink_to(path_of("verify_evidence"))
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    done = subprocess.run(
+        ["sh", "-euc", script],
+        cwd=file.parent,
+        env={"KEY": str(KEY.public), "PATH": path},
+        capture_output=True,
+        text=True,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("VALID. ")
+    assert "- signed.pdf is unchanged: it is a file of the document, of type signed." in done.stdout
+    assert done.stdout.endswith("\n1\nSignature Verified Successfully\n")
+
+
+def test_dtd_verify_gives_the_same_verdict_but_its_status_is_3_only_for_the_api(file: Path) -> None:
+    def dtd() -> tuple[int, str]:
         done = subprocess.run(
-            [sys.executable, "-m", "dtd", "verify", file.name, "--key", str(KEY.public), *words],
+            [sys.executable, "-m", "dtd", "verify", file.name, "--key", str(KEY.public)],
             cwd=file.parent,
             env={"PYTHONPATH": str(ROOT / "client")},
             capture_output=True,
             encoding="utf-8",
         )
-        return done.returncode, done.stdout + done.stderr
+        return done.returncode, done.stdout
 
     assert dtd() == verify(file)
-    assert dtd("--file", "none.pdf") == verify(file, "--file", "none.pdf")
-    nothing = json.loads(file.read_bytes()) | {"entries": []}
-    file.write_text(json.dumps(nothing))
+    file.write_text(json.dumps(json.loads(file.read_bytes()) | {"entries": []}))
     assert (verify(file)[0], dtd()) == (3, (1, verify(file)[1]))

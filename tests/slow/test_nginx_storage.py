@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from config.runtime.ports import free_port
-from tests.support import factories, nginx_files
+from tests.support import factories
 from tests.support.factories import Tenant
 from tests.support.nginx import Nginx, make_certificate, program
 from tests.support.nginx_files import temp_paths
@@ -98,12 +98,3 @@ def test_nginx_serves_downloads_of_object_storage_that_has_tls(
     trusted.write_bytes(Path(SYSTEM_TRUST).read_bytes())  # nothing vouches for this certificate
     nginx.change({})
     assert nginx.get(path, acme.raw).status == 503
-
-
-def test_nginx_of_the_tests_makes_its_folders_where_any_user_may(tmp_path: Path) -> None:
-    nginx = program("nginx", "nginx-light")
-    built = subprocess.run([nginx, "-V"], capture_output=True, text=True, check=True).stderr
-    nginx_files.install(tmp_path, 1, [1], "127.0.0.1:1", http_port=1)
-    made = {name.replace("-", "_") for name in re.findall(r"--http-([a-z-]+temp-path)", built)}
-    for text in (configured(tmp_path, 1, ""), (tmp_path / "nginx.conf").read_text()):
-        assert set(re.findall(rf"(\w+) {tmp_path}.*?;", text)) >= made

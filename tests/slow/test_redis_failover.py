@@ -14,8 +14,6 @@ from config import cache
 from tests.support.proxy import HOST, Proxy
 from tests.support.redis_server import RedisServer
 
-pytestmark = pytest.mark.service
-
 
 @pytest.fixture
 def servers(tmp_path: Path) -> Iterator[list[RedisServer]]:
@@ -47,15 +45,3 @@ def test_counter_counts_on_where_its_address_leads_a_second_after_a_failover(
         assert other.call("GET", name) == "6"
     finally:
         address.stop()
-
-
-def test_counter_asks_redis_for_no_protocol_in_which_it_may_announce_its_maintenance(
-    servers: list[RedisServer], settings: Settings
-) -> None:
-    """redis-py would wait 10 seconds then."""
-    settings.REDIS_URL = servers[0].url
-    servers[0].call("CONFIG", "RESETSTAT")
-    assert caches["default"].add(uuid4().hex, 1, 60)
-    used = servers[0].call("INFO", "commandstats")
-    assert "cmdstat_set" in used
-    assert "cmdstat_hello" not in used

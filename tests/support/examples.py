@@ -4,12 +4,11 @@ of their own."""
 import contextlib
 import os
 import re
-import resource
 import runpy
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from io import StringIO
 from pathlib import Path
 from time import sleep
@@ -119,14 +118,3 @@ class Requests:
             self._server.log()[self._before :],
         )
         return [f"{re.sub('^documents/.+', '{id}', name)} {status}" for name, status in lines]
-
-
-@contextlib.contextmanager
-def file_size_limit(size: int) -> Iterator[None]:
-    """No file that this process writes can be longer."""
-    before, most = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, most))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (before, most))

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from django.conf import settings
+from django.contrib.auth.hashers import PBKDF2PasswordHasher
 from django.db import connection
 from django.test import Client, TransactionTestCase
 from pytest_django import DjangoDbBlocker
@@ -55,11 +56,19 @@ def django_db_setup(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -
 
 
 @pytest.fixture(autouse=True, scope="session")
-def _owner_empties_the_tables() -> Iterator[None]:
-    """After a test whose changes were committed: the role that serves must not."""
+def _as_tests_need_it() -> Iterator[None]:
+    """Patches of what tests use, not of what they test."""
     with pytest.MonkeyPatch.context() as patch:
+        # After a test whose changes were committed, the role that serves must not empty the tables.
         patch.setattr(TransactionTestCase, "_fixture_teardown", lambda case: empty_tables())
+        # Responses are checked also where a test, or a library in it, sends a request by itself.
+        openapi.check_clients(patch)
+        send_forms_as_browsers_do(patch)
+        # A hash with as many rounds as in production takes as long as ten tests.
+        patch.setattr(PBKDF2PasswordHasher, "iterations", 1)
         yield
+    # The bucket holds what it held before.
+    storage.delete(factories.saved_objects)
 
 
 @pytest.fixture
@@ -85,8 +94,7 @@ def access_log(settings: Any, capsys: pytest.CaptureFixture[str]) -> AccessLog:
 @pytest.fixture(autouse=True)
 def _fresh_counters() -> None:
     """An earlier test may have counted requests."""
-    if not settings.COUNT_IN_PROCESS:  # only without services (`--quick`)
-        forget_requests()
+    forget_requests()
 
 
 @pytest.fixture
@@ -100,29 +108,6 @@ def still_windows(monkeypatch: pytest.MonkeyPatch) -> None:
 def patient_counting(monkeypatch: pytest.MonkeyPatch) -> None:
     """The admin counts to the end, however busy the machine is."""
     monkeypatch.setattr("audit.admin.histogram.MILLISECONDS", 30_000)
-
-
-@pytest.fixture(autouse=True, scope="session")
-def _responses_match_the_schema() -> Iterator[None]:
-    """Checks responses also where a test sends a request by itself."""
-    with pytest.MonkeyPatch.context() as patch:
-        openapi.check_clients(patch)
-        yield
-
-
-@pytest.fixture(autouse=True, scope="session")
-def _forms_are_sent_as_browsers_do() -> Iterator[None]:
-    """The admin refuses other forms."""
-    with pytest.MonkeyPatch.context() as patch:
-        send_forms_as_browsers_do(patch)
-        yield
-
-
-@pytest.fixture(autouse=True, scope="session")
-def _saved_objects_are_deleted() -> Iterator[None]:
-    """After the tests the bucket holds what it held before."""
-    yield
-    storage.delete(factories.saved_objects)
 
 
 @pytest.fixture

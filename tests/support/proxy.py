@@ -18,31 +18,24 @@ def with_206(block: bytes) -> bytes:
     return block
 
 
-def after(count: int, later: Callable[[bytes], bytes]) -> Callable[[bytes], bytes]:
-    """An `alter` that passes on `count` HTTP responses; `later` alters the blocks of later ones."""
-    responses = 0
-
-    def alter(block: bytes) -> bytes:
-        nonlocal responses
-        responses += block.startswith(b"HTTP/1.1 ")
-        return later(block) if responses > count else with_206(block)
-
-    return alter
-
-
 def failing_after(count: int, instead: bytes = b"") -> Callable[[bytes], bytes]:
     """An `alter` that passes on `count` HTTP responses, then replaces them or cuts the connection.
 
     Args:
         instead: replaces each later response, which must arrive in one block.
     """
+    responses = 0
 
-    def fail(block: bytes) -> bytes:
+    def alter(block: bytes) -> bytes:
+        nonlocal responses
+        responses += block.startswith(b"HTTP/1.1 ")
+        if responses <= count:
+            return with_206(block)
         if not instead:
             raise ConnectionResetError
         return instead
 
-    return after(count, fail)
+    return alter
 
 
 class Proxy:
@@ -82,15 +75,10 @@ class Proxy:
         return len(self._writers) // 2
 
     @property
-    def silent(self) -> bool:
-        """Whether it forwards nothing."""
-        return not self._flowing.is_set()
-
-    @property
     def disturbed(self) -> bool:
         """Whether it does anything but forward."""
-        usual = self.alter is self._usual
-        return self._server is None or self.silent or not usual
+        altered = self.alter is not self._usual
+        return self._server is None or altered or not self._flowing.is_set()
 
     def refuse(self) -> None:
         """Cuts every connection and accepts none."""
@@ -99,15 +87,6 @@ class Proxy:
     def silence(self) -> None:
         """Accepts everything and forwards nothing."""
         self._loop.call_soon_threadsafe(self._flowing.clear)
-
-    def silence_after(self, count: int) -> None:
-        """Forwards `count` HTTP responses and then nothing, until it is restored."""
-
-        def hold(block: bytes) -> bytes:
-            self._flowing.clear()
-            return self._usual(block)
-
-        self.alter = after(count, hold)
 
     def retarget(self, url: str) -> None:
         """Forwards connections that are opened from now on to another service."""

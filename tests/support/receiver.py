@@ -50,7 +50,7 @@ class _Handler(BaseHTTPRequestHandler):
     server: "Receiver"
 
     def do_POST(self) -> None:
-        length = int(self.headers["content-length"])
+        length = int(self.headers["content-length"] or 0)
         body = self.rfile.read(length)
         if len(body) < length:
             return  # the sender was killed
@@ -73,7 +73,7 @@ class _Handler(BaseHTTPRequestHandler):
         with contextlib.suppress(OSError):
             self.wfile.write(self.server.content)
 
-    do_GET = do_POST  # noqa: N815 - the name that the base class looks for
+    do_GET = do_PUT = do_POST  # noqa: N815 - the names that the base class looks for
 
     def log_message(self, *args: Any) -> None:
         """Prints nothing."""

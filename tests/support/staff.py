@@ -126,9 +126,8 @@ def analyze(*tables: str) -> None:
             cursor.execute(f"ANALYZE {table}")
 
 
-def give_password(user: User, password: str, settings: Any) -> User:
-    """Gives the user a password, whose hash is quick to make in this test."""
-    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+def give_password(user: User, password: str) -> User:
+    """Gives the user a password."""
     user.set_password(password)
     user.save()
     return user

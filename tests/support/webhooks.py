@@ -1,14 +1,19 @@
 """Endpoints and deliveries for tests."""
 
 import uuid
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from django.db import connection
 from django.utils import timezone
+from standardwebhooks import Webhook
 
+from config.api.responses import as_json
+from events.models import public_id
+from events.serializers import event
 from events.webhooks import services
 from events.webhooks.models import Attempt, Delivery, Endpoint
-from tests.support.factories import Tenant
+from tests.support.factories import Tenant, uid
 
 URL = "https://hooks.example.com/signed?token=letmein"  # the query is not for everybody
 PUBLIC_URL = "https://hooks.example.com/signed"
@@ -56,6 +61,32 @@ def failed(endpoint: Endpoint, **fields: Any) -> Delivery:
     """A delivery that was given up."""
     attempt = {"status": 500, "response": "<b>Oops</b>"}
     return delivery(endpoint, attempt, state="FAILED", next_attempt_at=None, **fields)
+
+
+SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
+
+
+def signed(
+    document: object,
+    type: str = "document.completed",
+    number: int = 1,
+    secret: str = SECRET,
+    after: timedelta = timedelta(0),
+) -> tuple[bytes, dict[str, str]]:
+    """A webhook's body and headers, as the service sends them.
+
+    Args:
+        number: of the event; each has an id of its own.
+        after: from now to the time of the signature.
+    """
+    at, id = datetime.now(UTC) + after, public_id(uid(number))
+    body = as_json(event(uid(number), type, at, str(document), "COMPLETED"))
+    headers = {
+        "webhook-id": id,
+        "webhook-timestamp": str(int(at.timestamp())),
+        "webhook-signature": Webhook(secret).sign(id, at, body.decode()),
+    }
+    return body, headers
 
 
 def backlog(each: int) -> None:

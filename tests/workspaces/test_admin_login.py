@@ -35,9 +35,9 @@ WRONG = "wrong"
 
 
 @pytest.fixture
-def ada(acme: Tenant, settings: Any) -> User:
-    """Acme's admin, who has a password; its hash is quick to make here."""
-    return give_password(acme.admin, PASSWORD, settings)
+def ada(acme: Tenant) -> User:
+    """Acme's admin, who has a password."""
+    return give_password(acme.admin, PASSWORD)
 
 
 def sign_in(login: str, password: str = WRONG, address: str = "192.0.2.1", **more: Any) -> Any:
@@ -70,8 +70,8 @@ def same(response: Any, login: str) -> tuple[int, list[str]]:
 
 
 @pytest.mark.parametrize("login", ["ceo@bıg.example", "ceo@ſun.example", "ceo@ban\u212a.example"])
-def test_login_is_no_other_one_that_only_looks_like_it(db: None, settings: Any, login: str) -> None:
-    stored = give_password(factories.user(login, is_staff=True), PASSWORD, settings)
+def test_login_is_no_other_one_that_only_looks_like_it(db: None, login: str) -> None:
+    stored = give_password(factories.user(login, is_staff=True), PASSWORD)
     lookalike = unicodedata.normalize("NFKC", login).upper().lower()
     assert lookalike.isascii()
     assert not with_login(lookalike).exists()

@@ -309,11 +309,9 @@ def test_invitations_that_are_accepted_at_once_make_one_account(
     transactional_db: None,
     acme: Tenant,
     umbrella: Tenant,
-    settings: Any,
     monkeypatch: pytest.MonkeyPatch,
     workspaces: int,
 ) -> None:
-    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
     urls = (link(acme), link(umbrella)) if workspaces == 2 else [link(acme)] * 2
     browsers = [opened(url, Client(raise_request_exception=False)) for url in urls]
 

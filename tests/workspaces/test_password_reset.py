@@ -38,7 +38,7 @@ NEW = {"new_password1": f"{PASSWORD} 2", "new_password2": f"{PASSWORD} 2"}
 def ada(acme: Tenant, settings: Any) -> User:
     """Acme's admin; there is a mail server."""
     settings.EMAIL_HOST = "mail.example"
-    return give_password(acme.admin, PASSWORD, settings)
+    return give_password(acme.admin, PASSWORD)
 
 
 def ask(login: str, address: str = "192.0.2.1") -> Any:

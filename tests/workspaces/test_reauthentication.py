@@ -31,9 +31,9 @@ PASSWORD = "correct horse battery staple"
 
 
 @pytest.fixture
-def ada(acme: Tenant, settings: Any) -> User:
-    """Acme's admin, who has a password; its hash is quick to make here."""
-    return give_password(acme.admin, PASSWORD, settings)
+def ada(acme: Tenant) -> User:
+    """Acme's admin, who has a password."""
+    return give_password(acme.admin, PASSWORD)
 
 
 @pytest.fixture

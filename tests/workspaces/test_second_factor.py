@@ -41,15 +41,15 @@ def _required(settings: Any) -> None:
 
 
 @pytest.fixture
-def olga(db: None, settings: Any) -> User:
+def olga(db: None) -> User:
     """An operator with a password and no second factor."""
-    return give_password(staff.operator(), PASSWORD, settings)
+    return give_password(staff.operator(), PASSWORD)
 
 
 @pytest.fixture
-def ada(acme: Tenant, settings: Any) -> User:
+def ada(acme: Tenant) -> User:
     """Acme's admin, with a password and no second factor."""
-    return give_password(acme.admin, PASSWORD, settings)
+    return give_password(acme.admin, PASSWORD)
 
 
 def app(user: User) -> TOTPDevice:
@@ -205,8 +205,8 @@ def test_code_may_be_typed_in_groups_and_odd_ones_are_just_wrong(olga: User) -> 
         assert client.post(CODE, {"code": typed}).status_code == 302
 
 
-def test_code_works_once_also_at_the_same_moment(transactional_db: None, settings: Any) -> None:
-    user = give_password(staff.operator(), PASSWORD, settings)
+def test_code_works_once_also_at_the_same_moment(transactional_db: None) -> None:
+    user = give_password(staff.operator(), PASSWORD)
     device = app(user)
     clients = [enter_password(user)[0] for _ in range(4)]
     same = code(device)
@@ -416,9 +416,9 @@ def test_operator_removes_another_users_second_factor(olga: User, ada: User) -> 
     assert TOTPDevice.objects.get().user == olga
 
 
-def test_others_cannot_remove_a_second_factor(olga: User, ada: User, settings: Any) -> None:
+def test_others_cannot_remove_a_second_factor(olga: User, ada: User) -> None:
     app(olga)
-    for user in (ada, give_password(staff.support(), PASSWORD, settings)):
+    for user in (ada, give_password(staff.support(), PASSWORD)):
         client = signed_in(user)
         assert client.post(removal_of(olga)).status_code == 403
     assert TOTPDevice.objects.exists()

@@ -1,0 +1,270 @@
+"""What users come for, in a real browser: a key's and a webhook's life, a first day, an inquiry."""
+
+import json
+import re
+import subprocess
+from datetime import timedelta
+
+import pytest
+from django.urls import reverse
+from django.utils import timezone
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+
+from apikeys.models import ApiKey
+from events.webhooks.models import Delivery, Endpoint
+from tests.support import factories, staff, webhooks
+from tests.support.browser import Browser
+from tests.support.factories import Tenant
+from tests.support.server import eventually
+from tests.support.webhooks import PUBLIC_URL, URL
+from workspaces.models import Membership, Workspace
+
+START = reverse("admin:index")
+EVE = "eve@initech.example"
+PASSWORD = "correct horse battery staple"
+
+# Who; a section of the menu, "field=text" to be typed, or the text of a link or a button; and what
+# the last page says.
+STORIES = {
+    "roll a key": ("admin", ["/apikey/", "Roll…", "Roll the key"], "Copy the key"),
+    "revoke a key": ("admin", ["/apikey/", "Revoke…", "Revoke this"], "“Acme sync” is revoked."),
+    "delete a key": ("admin", ["/apikey/", "Delete…", "Delete this"], "No keys yet"),
+    "create a webhook": (
+        "admin",
+        ["Create a webhook", f"url={URL}", "Create the webhook", "Send a test event"],
+        "A test event is on its way.",
+    ),
+    "invite": (
+        "operator",
+        ["/workspace/", "Invite…", "email=eve@acme.example", "Invite"],
+        "Invitation for eve@acme.example",
+    ),
+    "create a workspace": (
+        "operator",
+        ["Create a workspace", "name=Initech", "Create the workspace", "email=e@x.cz", "Invite"],
+        "Invitation for e@x.cz",
+    ),
+    "suspend": (
+        "operator",
+        ["/workspace/", "Suspend…", "reason=Unpaid", "Suspend Acme"],
+        "Acme · 00000001 is suspended.",
+    ),
+    "move to a plan": (
+        "operator",
+        ["/workspace/", "Plan…", "reason=They asked", "Move to Business"],
+        "Acme · 00000001 is on Business now.",
+    ),
+    "create an account": (
+        "operator",
+        ["Create an account", "email=new@support.example", "Create the account"],
+        "Link for new@support.example",
+    ),
+}
+
+
+@pytest.mark.parametrize("story", STORIES)
+def test_story_takes_at_most_three_clicks(acme: Tenant, browser: Browser, story: str) -> None:
+    who, steps, text = STORIES[story]
+    browser.log_in(acme.admin if who == "admin" else staff.operator())
+    browser.open(START)
+    for step in steps:
+        name, typed, value = step.partition("=")
+        if step.startswith("/"):
+            browser.follow(browser.find(f".sections-nav a[href*='{step}']"))
+        elif typed:
+            browser.find(f"#id_{name}").send_keys(value)
+        else:
+            if step == steps[-1]:
+                browser.check_layout(story.replace(" ", "-"))
+            browser.click(step)
+    assert browser.shows(text)
+    assert browser.clicks <= 3
+
+
+def test_admin_signs_in_creates_copies_and_uses_a_key_and_never_sees_it_again(
+    acme: Tenant, browser: Browser
+) -> None:
+    acme.admin.set_password(PASSWORD)
+    acme.admin.save()
+    browser.open("/admin/")
+    browser.check_layout("sign-in")
+    browser.find("#id_username").send_keys(acme.admin.username)
+    browser.submit(browser.find("#id_password"), "wrong")
+    assert "The e-mail address or the password is wrong" in browser.text
+    browser.submit(browser.find("#id_password"), PASSWORD)
+    browser.follow(browser.find(".sections-nav a[href*='apikeys']"))
+    browser.click("Create a key")
+    browser.find("#id_name").send_keys("CRM sync")
+    browser.click("Create the key")
+    raw = browser.find("#raw-key").text
+    # The lines of the page, as a shell runs them, with the key pasted.
+    lines = f"{browser.find('#export').text}\n{browser.find('#curl').text}"
+    shell = subprocess.run(
+        ["bash", "-c", lines], input=f"{raw}\n", capture_output=True, text=True, check=True
+    )
+    assert json.loads(shell.stdout)["data"]["key"]["name"] == "CRM sync"
+    browser.find("button[data-copy=raw-key]").click()
+    assert browser.shows("Key copied.")
+    browser.check_layout("key-created")
+    for leave in (browser.reload, browser.back, browser.forward):
+        leave()
+        assert raw not in browser.source
+    browser.open(reverse("admin:apikeys_apikey_add"))
+    field = browser.find("#id_name")
+    field.send_keys(Keys.CONTROL, "v")
+    assert eventually(lambda: field.get_property("value")) == raw
+    assert ApiKey.objects.filter(name="CRM sync").count() == 1
+
+
+def test_first_day_from_a_new_workspace_to_its_admin_s_first_key(browser: Browser) -> None:
+    browser.log_in(staff.operator())
+    browser.open(START)
+    browser.click("Create a workspace")
+    browser.find("#id_name").send_keys("Initech")
+    browser.find("#id_plan").send_keys("Pro")
+    browser.click("Create the workspace")
+    browser.find("#id_email").send_keys(EVE)
+    browser.click("Invite")
+    link = browser.find("code.secret").text
+    assert re.search(r"\?token=[\w-]{43}$", link)
+
+    browser.forget()
+    browser.driver.get(link)
+    assert "token" not in browser.driver.current_url
+    browser.check_layout("invitation")
+    fields = {"first_name": "Eve", "last_name": "Ek", "password1": PASSWORD, "password2": PASSWORD}
+    for name, text in fields.items():
+        browser.find(f"#id_{name}").send_keys(text)
+    browser.click("Create the account")
+    browser.find("#id_username").send_keys(EVE)
+    browser.submit(browser.find("#id_password"), PASSWORD)
+    browser.click("Create")
+    browser.find("#id_name").send_keys("First")
+    browser.click("Create the key")
+    assert browser.clicks == 3 + 3
+    assert browser.find("#raw-key").text.startswith("dtd_")
+    workspace = Workspace.objects.get(name="Initech")
+    assert Membership.objects.admins().filter(workspace=workspace, user__username=EVE).exists()
+
+
+def test_webhook_is_created_tested_switched_off_and_on_rolled_changed_and_deleted(
+    acme: Tenant, browser: Browser
+) -> None:
+    browser.log_in(acme.admin)
+    browser.open(START)
+    browser.follow(browser.find(".sections-nav a[href*='webhooks']"))
+    browser.check_layout("webhooks-empty")
+    browser.click("Create the first webhook")
+    browser.find("#id_url").send_keys("http://hooks.example.com")
+    browser.find("input[value='document.completed']").click()
+    browser.click("Create the webhook")
+    browser.check_layout("webhook-new-errors")
+    browser.find("#id_url").clear()
+    browser.find("#id_url").send_keys(URL)
+    browser.find("input[value='document.completed']").click()
+    browser.click("Create the webhook")
+    raw = browser.find("#raw-secret").text
+    browser.check_layout("webhook-created")
+    browser.find("button[data-copy=raw-secret]").click()
+    assert browser.shows("Secret copied.")
+    browser.reload()
+    assert raw not in browser.source
+    browser.click("Send a test event")
+    assert "The service is sending." in browser.text
+    Delivery.objects.update(state="DELIVERED", next_attempt_at=None)
+    assert eventually(lambda: ">Delivered</span>" in browser.source)  # by itself
+    browser.click("Switch off…")
+    browser.click("Switch off")
+    browser.check_layout("webhook-off")
+    browser.click("Switch on")
+    Delivery.objects.update(state="FAILED", failures=10, next_attempt_at=None)
+    browser.reload()
+    browser.click("Send all undelivered again (1)")
+    browser.click("Roll the secret…")
+    browser.click("Roll the secret")
+    assert browser.find("#raw-secret").text not in (raw, "")
+    browser.click("Go to the webhook")
+    browser.open(reverse("admin:webhooks_endpoint_changelist"))
+    browser.click(PUBLIC_URL)
+    browser.click("Change…")
+    browser.find("input[value='document.declined']").click()
+    browser.click("Save")
+    browser.click("Delete…")
+    browser.click("Delete this webhook")
+    assert Endpoint.objects.get().deleted_at is not None
+
+
+def test_webhook_deliveries_are_shown_filtered_and_sent_again(
+    acme: Tenant, browser: Browser
+) -> None:
+    hook = webhooks.endpoint(acme, f"https://hooks.example.com/{'deep/' * 60}")
+    webhooks.delivered(hook)
+    webhooks.delivery(
+        hook,
+        {"error": "There was no response within 15 seconds.", "milliseconds": 15_000},
+        {"status": 500, "response": "<h1>Internal Server Error</h1>" + "x" * 900},
+        state="FAILED",
+        next_attempt_at=None,
+    )
+    webhooks.delivery(
+        hook,
+        {"error": "The certificate was not accepted: self-signed certificate"},
+        next_attempt_at=timezone.now() + timedelta(minutes=5),
+    )
+    browser.log_in(acme.admin)
+    browser.open(reverse("admin:webhooks_endpoint_change", args=[hook.pk]))
+    browser.check_layout("webhook-deliveries")
+    browser.find(".list-filters summary").click()
+    browser.find("#id_state option[value=FAILED]").click()
+    browser.click("Show")
+    browser.follow(browser.find("#result_list tbody a"))
+    browser.check_layout("delivery")
+    browser.click("Send again")
+    browser.check_layout("delivery-sent-again")
+
+
+def column(browser: Browser, name: str) -> list[str]:
+    """What a column of the audit log says, row by row."""
+    cells = browser.driver.find_elements(By.CSS_SELECTOR, f"#result_list .{name}")
+    return [cell.text for cell in cells]
+
+
+def test_support_finds_out_about_a_download(acme: Tenant, browser: Browser) -> None:
+    """Who, when, from where, with which key? Two clicks and a search."""
+    document = factories.document(acme.workspace, title="Lease")
+    path = f"/documents/{document.id}/download"
+    assert browser.server.get(path, acme.raw).status == 200
+    browser.log_in(staff.support())
+    browser.open(START)
+    browser.follow(browser.find(".sections-nav a[href$='/audit/auditentry/']"))
+    browser.submit(browser.find("#id_q"), f"Who took https://api.example.com/api/v1{path} ?")
+    assert column(browser, "word") == ["Document downloaded"]
+    assert column(browser, "what")[0].startswith("Lease, original")
+    assert column(browser, "who")[0].startswith(f"Acme sync ({acme.key.prefix}…)")
+    browser.find("#result_list summary").send_keys(Keys.ENTER)
+    assert "127.0.0.1" in browser.find("#result_list").text
+    assert browser.find("#result_list a[href$='/evidence/']").is_displayed()
+    browser.check_layout("history-of-a-download")
+    browser.follow(browser.find("#result_list a.only[href*='key_id']"))
+    assert browser.clicks == 2
+    assert column(browser, "word") == ["Document downloaded", "API key created"]
+
+
+def test_support_filters_the_audit_log_by_workspace(
+    acme: Tenant, umbrella: Tenant, browser: Browser
+) -> None:
+    browser.log_in(staff.support())
+    browser.open(staff.HISTORY)
+    browser.find(".list-filters summary").click()
+    field = browser.find("#id_workspace_id__exact")
+    field.send_keys("umbr")
+    offered = "return document.querySelector('datalist option')?.value"
+    label = f"Umbrella · {str(umbrella.workspace.id)[:8]}"
+    assert eventually(lambda: browser.driver.execute_script(offered) == label)
+    field.clear()
+    browser.submit(field, label)
+    assert set(column(browser, "where")) == {"Umbrella"}
+    browser.check_layout("history-filtered")
+    browser.click("Clear all")
+    assert set(column(browser, "where")) == {"Acme", "Umbrella"}
