@@ -170,6 +170,7 @@ def manage(*words: str, **options: Any) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(**command(*words, **options), capture_output=True)
 
 
+@pytest.mark.slow
 def test_migrate_gives_up_a_lock_that_it_does_not_get(empty: str) -> None:
     """So that requests do not queue behind it; deploy/upgrade tries again."""
     manage(empty, "migrate", "auth", "0001", owner=True).check_returncode()

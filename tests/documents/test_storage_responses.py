@@ -52,7 +52,7 @@ def store(point: Point) -> Iterator[Proxy]:
 
 
 def stored(content: bytes) -> str:
-    """The key of a new object, which is deleted when all tests have run."""
+    """The key of a new object, which is deleted after the test."""
     factories.saved_objects.append(storage.save(io.BytesIO(content)))
     return factories.saved_objects[-1]
 

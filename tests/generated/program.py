@@ -70,7 +70,7 @@ def main(base_url: str, key: str) -> None:
     found = list(read_all(client, limit=2))
     for document in found:
         check_types(document)
-    [complete] = [each for each in found if each.status == DocumentStatus.COMPLETED]
+    [complete] = [each for each in found if each.status.value == "COMPLETED"]
     answer = get_document.sync(complete.id, client=client)
     assert isinstance(answer, DocumentAnswer), answer
     file = download_document.sync(complete.id, client=client, type_=DownloadDocumentType.SIGNED)

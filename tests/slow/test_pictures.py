@@ -11,10 +11,10 @@ from django.core.management import call_command
 
 from apikeys.models import ApiKey
 from config.management.commands.demo import KEY, key_of
+from documents import storage
 from documents.models import Document
 from events.webhooks.models import Endpoint
-from tests.support import factories
-from tests.support.browser import THOROUGHLY, Browser
+from tests.support.browser import Browser
 from tests.support.inbox import objects
 from tests.support.server import ROOT
 from workspaces.models import Membership
@@ -56,7 +56,7 @@ def ids(browser: Browser) -> Iterator[dict[str, object]]:
     key = ApiKey.objects.get(name=KEY, workspace=document.workspace)
     endpoint = Endpoint.objects.get(workspace=document.workspace)
     yield {"document": document.pk, "key": key.pk, "webhook": endpoint.pk}
-    factories.saved_objects.extend(objects() - before)
+    storage.delete(objects() - before)
 
 
 def take(browser: Browser, name: str, top: str = "body") -> None:
@@ -81,4 +81,4 @@ def test_pictures_of_the_main_pages(ids: dict[str, object], browser: Browser) ->
         browser.open(path.format(**ids))
         assert browser.shows(text), name
         take(browser, name, top)
-        browser.check_layout(name, THOROUGHLY)
+        browser.check_layout(name)

@@ -18,7 +18,7 @@ from documents.models import Document, Recipient, StoredFile
 from tests.support.client import Response, get
 from workspaces.models import Membership, Workspace
 
-# Keys of objects in object storage, which are deleted when all tests have run.
+# Keys of objects in object storage, which are deleted after the test.
 saved_objects: list[str] = []
 
 

@@ -55,6 +55,11 @@ def django_db_setup(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -
     connection.settings_dict = owner
 
 
+def delete_saved_objects() -> None:
+    storage.delete(factories.saved_objects)
+    factories.saved_objects.clear()
+
+
 @pytest.fixture(autouse=True, scope="session")
 def _as_tests_need_it() -> Iterator[None]:
     """Patches of what tests use, not of what they test."""
@@ -64,11 +69,10 @@ def _as_tests_need_it() -> Iterator[None]:
         # Responses are checked also where a test, or a library in it, sends a request by itself.
         openapi.check_clients(patch)
         send_forms_as_browsers_do(patch)
-        # A hash with as many rounds as in production takes as long as ten tests.
+        # A hash with as many rounds as in production takes a tenth of a second.
         patch.setattr(PBKDF2PasswordHasher, "iterations", 1)
         yield
-    # The bucket holds what it held before.
-    storage.delete(factories.saved_objects)
+    delete_saved_objects()
 
 
 @pytest.fixture
@@ -92,9 +96,14 @@ def access_log(settings: Any, capsys: pytest.CaptureFixture[str]) -> AccessLog:
 
 
 @pytest.fixture(autouse=True)
-def _fresh_counters() -> None:
-    """An earlier test may have counted requests."""
+def _as_before() -> Iterator[None]:
+    """No test finds requests that another one has counted, or its objects.
+
+    Few objects are left, since the S3 server reads each for a listing.
+    """
     forget_requests()
+    yield
+    delete_saved_objects()
 
 
 @pytest.fixture
