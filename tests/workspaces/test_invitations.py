@@ -228,10 +228,8 @@ def test_invited_user_chooses_neither_login_nor_rights(acme: Tenant) -> None:
 # --- A user who has an account
 
 
-def test_invited_user_with_an_account_signs_in_and_accepts(
-    acme: Tenant, umbrella: Tenant, settings: Any
-) -> None:
-    login = give_password(umbrella.admin, SECRET, settings).username
+def test_invited_user_with_an_account_signs_in_and_accepts(acme: Tenant, umbrella: Tenant) -> None:
+    login = give_password(umbrella.admin, SECRET).username
     uma = opened(link(acme, login.upper()))
     html = body(uma.get(PAGE))
     assert "Sign in to accept." in html
