@@ -34,7 +34,7 @@ PAGES = {
     ),
     "start": (ADMIN, "/admin/", "body", "Acme"),
     "key": (ADMIN, "/admin/apikeys/apikey/{key}/change/", "body", KEY),
-    "refused": (ADMIN, "/admin/usage/refusedrequest/", "body", "not found"),
+    "refused": (ADMIN, "/admin/usage/refusedrequest/", "body", "no such document"),
     "webhook": (ADMIN, "/admin/webhooks/endpoint/{webhook}/change/", "body", "Delivered"),
     "operator": (OPERATOR, "/admin/", "body", "Overview"),
     "system": (OPERATOR, "/admin/system/", "body", "System"),
