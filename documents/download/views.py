@@ -23,7 +23,7 @@ from documents import storage
 from documents.api.parameters import FILE_TYPES
 from documents.download.files import Download
 from documents.download.ranges import ByteRange, if_range_holds, parse_range
-from documents.storage import StorageError
+from documents.s3 import StorageError
 
 # nginx copies these headers from the redirect, so that a 503 of object storage would have them too.
 # They get other names, which deploy/downloads.conf changes back for the file only.

@@ -24,6 +24,7 @@ from documents.api.parameters import FILE_TYPES
 from documents.importing.entries import DocumentEntry, Invalid, read
 from documents.importing.files import LocalFile, count_pages, local_file
 from documents.models import Document, Recipient, StoredFile
+from documents.s3 import client
 from workspaces.models import Workspace
 
 BATCH = 200  # documents that are written in one transaction
@@ -185,6 +186,6 @@ def upload(files: Mapping[str, Path]) -> None:
         with files[key].open("rb") as content:
             storage.save(content, key)
 
-    storage.client()  # made once, for all threads
+    client()  # made once, for all threads
     with ThreadPoolExecutor(UPLOADS, thread_name_prefix="upload") as pool:
         list(pool.map(save, files))

@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from documents import storage
-from documents.storage import Missing, OutOfReach, StorageError
+from documents.s3 import Missing, OutOfReach, StorageError, client
 from tests.slow.test_nginx_storage import tls_in_front_of
 from tests.support import factories
 from tests.support.nginx import make_certificate
@@ -37,7 +37,7 @@ def point(settings: Any) -> Point:
         default = settings.STORAGES["default"]
         changed = {**default, "OPTIONS": default["OPTIONS"] | options}
         settings.STORAGES = {**settings.STORAGES, "default": changed}
-        storage.client()
+        client()
 
     return point
 

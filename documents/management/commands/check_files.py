@@ -11,10 +11,11 @@ from django.db.models import Q
 from config.management.progress import InterruptibleCommand
 from documents import storage
 from documents.models import Document, StoredFile
+from documents.s3 import Missing, StorageError
 
 
 class Command(InterruptibleCommand):
-    needs = {storage.StorageError: "Object storage"}
+    needs = {StorageError: "Object storage"}
     help = "Lists files that are missing in object storage or damaged, one JSON object a line."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -42,7 +43,7 @@ def _problem(file: StoredFile, *, read: bool) -> str:
             return f"has {size} bytes instead of {file.size}"
         for chunk in storage.read(file.object_key) if read else ():
             digest.update(chunk)
-    except storage.Missing:
+    except Missing:
         return "missing"
     damaged = read and digest.hexdigest() != file.sha256
     return f"damaged: SHA-256 is {digest.hexdigest()}" if damaged else ""
