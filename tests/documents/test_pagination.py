@@ -139,34 +139,21 @@ def refused(tenant: Tenant, cursor: str, query: str = "") -> bool:
     return response.error == f"The query parameter 'cursor' is not valid: it takes {CURSOR_TAKES}."
 
 
-def test_cursor_that_is_changed_or_truncated_is_400(acme: Tenant, cursor: str) -> None:
+def test_cursor_that_is_changed_truncated_or_written_in_another_way_is_400(
+    acme: Tenant, cursor: str
+) -> None:
     for place, character in enumerate(cursor):
         other = "B" if character == "A" else "A"
         texts = (cursor[:place] + other + cursor[place + 1 :], cursor[:place], cursor[place + 1 :])
         for text in texts:
             with pytest.raises(InvalidParameter):
                 decode_cursor(text, acme.workspace.id, None)
-    assert refused(acme, cursor[:-1])
     assert decode_cursor(cursor, acme.workspace.id, None)
-
-
-def test_cursor_written_in_another_way_is_400(acme: Tenant, cursor: str) -> None:
-    for other in (
-        f" {cursor}",
-        f"{cursor} ",
-        f"{cursor}=",
-        f"{cursor}\0",
-        f"{cursor}.{cursor}",
-        cursor.swapcase(),
-        quote(cursor, safe="") + "%00",
-        base64.urlsafe_b64encode(cursor.encode()).decode(),
-        "x",
-        ".",
-        "a" * 10_000,
-        "é€😀",
-        "2026-03-01T00:00:00Z",
-    ):
-        assert refused(acme, other), other
+    encoded = base64.urlsafe_b64encode(cursor.encode()).decode()
+    around = (f" {cursor}", f"{cursor} ", f"{cursor}=", f"{cursor}\0", f"{cursor}.{cursor}")
+    others = (cursor[:-1], cursor.swapcase(), f"{cursor}%00", encoded, "x", ".", "a" * 10_000)
+    for text in (*around, *others, "é€😀", "2026-03-01T00:00:00Z"):
+        assert refused(acme, text), text
 
 
 def test_cursor_of_another_workspace_filter_or_secret_is_400(
