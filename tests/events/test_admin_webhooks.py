@@ -423,22 +423,13 @@ def test_delivery_page_shows_the_body_and_every_attempt(hook: Endpoint, ada: Cli
 
 
 @pytest.mark.parametrize("text", ["%00", "9" * 40, "%ED%A0%80"])
-def test_webhook_pages_accept_any_input(
-    hook: Endpoint, ada: Client, sam: Client, text: str
-) -> None:
-    delivery = webhooks.failed(hook)
-    queries = [f"{name}={text}" for name in ("q", "state", "type", "workspace", "after", "other")]
-    lists = [f"{url}?{query}" for url in (LIST, DELIVERIES, page(hook)) for query in queries]
-    others = [f"{url}?{'&'.join(queries)}" for url in (page_of(delivery), NEW)]
-    ids = [
-        f"/admin/webhooks/{kind}/{text}/{name}/"
-        for kind in ("endpoint", "delivery")
-        for name in ("change", "history", "delete")
-    ]
-    for client, urls in ((ada, [*lists, *others]), (sam, [*lists[-6:], *others])):
-        client.raise_request_exception = False
-        for url in urls:
-            assert client.get(url).status_code in (200, 302, 403), url
-        for url in ids:
-            assert client.get(url).status_code in (403, 404), url
-        assert client.post(page(hook, "roll"), {"seen": text}).status_code in (302, 403)
+def test_webhook_pages_accept_any_input(hook: Endpoint, ada: Client, text: str) -> None:
+    ada.raise_request_exception = False
+    for url in (LIST, DELIVERIES, page(hook), page_of(webhooks.failed(hook)), NEW):
+        for name in ("q", "state", "type", "workspace", "after", "other"):
+            assert ada.get(f"{url}?{name}={text}").status_code in (200, 302), (url, name)
+    for kind in ("endpoint", "delivery"):
+        for name in ("change", "history", "delete"):
+            url = f"/admin/webhooks/{kind}/{text}/{name}/"
+            assert ada.get(url).status_code in (403, 404), url
+    assert ada.post(page(hook, "roll"), {"seen": text}).status_code == 302

@@ -4,7 +4,7 @@ import uuid
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from django.db import connection
+from django.db import connection, transaction
 from django.utils import timezone
 from standardwebhooks import Webhook
 
@@ -91,7 +91,8 @@ def signed(
 
 def backlog(each: int) -> None:
     """So many deliveries wait for each endpoint."""
-    with connection.cursor() as cursor:
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("SET LOCAL statement_timeout = 0")
         cursor.execute(
             "INSERT INTO webhooks_delivery (endpoint_id, event_id, type, occurred_at, document_id,"
             " status, sequence, state, attempts)"
