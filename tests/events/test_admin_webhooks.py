@@ -121,18 +121,6 @@ def test_workspace_may_have_twenty_webhooks(acme: Tenant, ada: Client) -> None:
     raw_of(create(ada))
 
 
-def test_webhook_pages_that_change_something_ask_for_the_password_again(
-    hook: Endpoint, ada: Client
-) -> None:
-    staff.not_recent(ada)
-    for url in (NEW, *(page(hook, name) for name in ("edit", "roll", "switch_off", "delete"))):
-        for response in (ada.get(url), ada.post(url, {"url": "https://other.example/"})):
-            assert response.status_code == 307
-            assert response.headers["Location"].startswith(reverse("admin:confirm_password"))
-    hook.refresh_from_db()
-    assert (hook.url, hook.deleted_at, hook.previous_secret) == (URL, None, "")
-
-
 # --- Changing
 
 

@@ -16,7 +16,8 @@ from audit.models import Action, AuditEntry
 from audit.record import record
 from config.console import reauthentication
 from config.console.reauthentication import asks_for_password, recent_sign_in_required
-from tests.support import factories, staff
+from events.webhooks.models import Endpoint
+from tests.support import factories, staff, webhooks
 from tests.support.factories import Tenant
 from tests.support.staff import give_password
 from workspaces.accounts.throttle import SIGNED_IN
@@ -74,18 +75,25 @@ def test_old_sign_in_leads_to_the_page_that_asks_again_and_back(client: Client) 
     assert entries() == [(Action.PASSWORD_CONFIRMED, "admin@acme.example")]
 
 
-def test_no_key_is_created_or_rolled_without_a_recent_sign_in(client: Client, acme: Tenant) -> None:
+def test_no_key_or_webhook_changes_without_a_recent_sign_in(client: Client, acme: Tenant) -> None:
+    hook = webhooks.endpoint(acme)
     urls = [
         reverse("admin:apikeys_apikey_add"),
         reverse("admin:apikeys_apikey_roll", args=[acme.key.pk]),
+        reverse("admin:webhooks_endpoint_add"),
+        *(
+            reverse(f"admin:webhooks_endpoint_{name}", args=[hook.pk])
+            for name in ("edit", "roll", "switch_off", "delete")
+        ),
     ]
+    before = everything()
     for url in urls:
         for method in (client.get, client.post):
-            response: Any = method(url, {"name": "CRM sync"})
+            response: Any = method(url, {"name": "CRM sync", "url": "https://other.example/"})
             assert response["Location"].startswith(f"{CONFIRM}?next=")
-    assert ApiKey.objects.count() == 1
+    assert everything() == before
     client.post(CONFIRM, {"confirm-password": PASSWORD})
-    assert [client.get(url).status_code for url in urls] == [200, 200]
+    assert {client.get(url).status_code for url in urls} == {200}
 
 
 def hidden(response: Any) -> dict[str, str]:
@@ -118,8 +126,9 @@ def test_form_that_was_sent_too_late_is_sent_after_the_password(
 
 
 def everything() -> list[Any]:
-    """What a page of accounts or workspaces could change."""
-    tables = (User, User.groups.through, Workspace, Membership, Invitation, AuditEntry)
+    """What a page of keys, webhooks, accounts or workspaces could change."""
+    of_accounts = (User, User.groups.through, Workspace, Membership, Invitation)
+    tables = (*of_accounts, ApiKey, Endpoint, AuditEntry)
     return [list(table._default_manager.order_by("pk").values()) for table in tables]
 
 
