@@ -23,11 +23,10 @@ _WRITABLE = """
 
 
 @asks_service("audit.004", "readyz database", hint=DATABASE)
-def writable() -> Found:
+def writable() -> None:
     """Whether an entry can be written; otherwise nothing can be downloaded."""
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(_WRITABLE)
-    yield Info("The audit log can be written.")
 
 
 @asks_service("audit.001", hint=DATABASE)

@@ -37,14 +37,18 @@ def asks_service(name: str, *tags: str, hint: str) -> Callable[..., Any]:
     finds, the name "config.007" becomes "config.E007", or W or I. `/readyz` looks for the tags.
     """
 
-    def decorate(find: Callable[[], Found]) -> Callable[..., list[CheckMessage]]:
+    def decorate(find: Callable[[], Found | None]) -> Callable[..., list[CheckMessage]]:
+        what = find.__name__.replace("_", " ").capitalize()
+
         @register(Tags.database, *tags, deploy=True)
         def check(databases: Any = None, **kwargs: Any) -> list[CheckMessage]:
+            if not databases:
+                return []
             try:
-                found = [*find()] if databases else []
+                found = [*(find() or ())] or [Info(f"{what}: nothing is wrong.")]
             except Exception as exc:
-                what = find.__name__.replace("_", " ").capitalize()
-                found = [Error(redact(f"{what}: {exc or type(exc).__name__}"), hint=hint)]
+                why = str(exc).strip().partition("\n")[0] or type(exc).__name__
+                found = [Error(redact(f"{what}: {why}"), hint=hint)]
             for each in found:
                 each.id = name.replace(".", f".{type(each).__name__[0]}")
             return found
@@ -76,10 +80,11 @@ def database() -> Found:
 # PostgreSQL shows other roles' sessions to a member of pg_read_all_stats. A second sealer waits for
 # an advisory lock as long as the first one lives.
 _IN_THE_WAY = """
-    SELECT pid, usename || ', ' || application_name || '; ' || state,
+    SELECT pid, concat_ws(', ', usename, application_name, state),
         extract(epoch FROM clock_timestamp() - xact_start)::int
     FROM pg_stat_activity WHERE datname = current_database() AND (
-        pid IN (SELECT unnest(pg_blocking_pids(pid)) FROM pg_stat_activity
+        xact_start < now() - interval '2 s' AND pid IN (
+            SELECT unnest(pg_blocking_pids(pid)) FROM pg_stat_activity
             WHERE wait_event_type = 'Lock' AND wait_event <> 'advisory')
         OR xact_start < now() - interval '1 minute' AND state LIKE 'idle%%'
         OR xact_start < now() - interval '1 hour' AND backend_type = 'client backend')
@@ -102,8 +107,6 @@ def housekeeping() -> Found:
     if sessions.filter(expire_date__lt=timezone.now() - timedelta(hours=1)).exists():
         hint = "Look at: journalctl -u documents-api-worker"
         yield Warning("Housekeeping has not run for an hour.", hint=hint)
-    else:
-        yield Info("Housekeeping runs.")
 
 
 @asks_service("config.006", "readyz counter", hint="Check REDIS_URL, and that Redis may write.")
@@ -112,8 +115,6 @@ def redis() -> Found:
     if settings.COUNT_IN_PROCESS:
         hint = "Set REDIS_URL to redis://HOST:PORT/NUMBER, unless the service is one process."
         yield Warning("Each process counts requests and allows the whole rate limit.", hint=hint)
-    else:
-        yield Info("Redis counts requests.")
 
 
 def _run(*command: str) -> str:

@@ -76,17 +76,6 @@ def test_createsuperuser_says_that_a_login_is_taken_in_another_case(
     assert User.objects.count() == 1
 
 
-def test_create_workspace_says_if_the_name_exists(acme: Tenant) -> None:
-    err = StringIO()
-    words = ("acme", "--plan", "PRO", "--admin", "eva@example.com")
-    call_command("create_workspace", *words, stdout=StringIO(), stderr=err)
-    created = f"{acme.workspace.created_at:%Y-%m-%d}"
-    assert err.getvalue() == (
-        f"Note: there is another workspace with that name: Acme · 00000001, created {created}.\n"
-    )
-    assert Workspace.objects.count() == 2
-
-
 def recorded() -> list[tuple[str, str, str]]:
     """The entries so far, in order."""
     entries = AuditEntry.objects.order_by("id")
@@ -108,13 +97,10 @@ def test_create_workspace_is_recorded_with_its_admin_s_account(db: None) -> None
 
 def test_create_workspace_records_that_a_known_user_may_sign_in_to_the_admin(db: None) -> None:
     factories.user("eva@example.com")
-    for name in ("One", "Two"):
-        create_workspace(name)
+    create_workspace("One")
     assert recorded() == [
         (Action.WORKSPACE_CREATED, "", "PRO"),
         (Action.ACCOUNT_CHANGED, "eva@example.com", "staff status: no → yes"),
-        (Action.MEMBER_ADDED, "eva@example.com", "ADMIN"),
-        (Action.WORKSPACE_CREATED, "", "PRO"),
         (Action.MEMBER_ADDED, "eva@example.com", "ADMIN"),
     ]
 
@@ -149,29 +135,15 @@ def test_create_workspace_refuses_a_user_whose_account_is_closed(db: None) -> No
     assert not Workspace.objects.exists()
 
 
-def test_issue_key_prints_the_raw_key_once_and_keeps_only_its_hash(acme: Tenant) -> None:
+def test_issue_key_prints_the_raw_key_once_and_records_who_ran_it(acme: Tenant) -> None:
     raw = command("issue_key", str(acme.workspace.id), "Backup", "--by", acme.admin.username)
-
     key = ApiKey.objects.get(name="Backup")
     assert raw.startswith("dtd_")
-    assert (key.prefix, key.workspace) == (raw[:12], acme.workspace)
+    assert (key.prefix, key.workspace, key.created_by) == (raw[:12], acme.workspace, None)
     entry = AuditEntry.objects.get(key_id=key.id)
     assert (entry.action, entry.key_name) == (Action.KEY_CREATED, "Backup")
-
-
-def test_issue_key_records_who_ran_it_and_not_the_admin(acme: Tenant) -> None:
-    command("issue_key", str(acme.workspace.id), "Backup", "--by", acme.admin.username)
-    entry = AuditEntry.objects.get(key_name="Backup")
     assert (entry.person, entry.detail) == (actor(), f"on behalf of {acme.admin.username}")
     assert actor() != acme.admin.username
-    assert ApiKey.objects.get(name="Backup").created_by is None
-
-
-def test_issue_key_warns_where_the_key_will_be_refused(
-    freebie: Tenant, capsys: pytest.CaptureFixture[str]
-) -> None:
-    command("issue_key", str(freebie.workspace.id), "Backup", "--by", freebie.admin.username)
-    assert "Note: Freebie's plan does not include the API" in capsys.readouterr().err
 
 
 def test_issue_key_is_for_admins_of_that_workspace_only(acme: Tenant, umbrella: Tenant) -> None:
@@ -197,11 +169,7 @@ def test_issue_key_refuses_a_key_as_a_name_and_prints_no_part_of_it(acme: Tenant
         ) as raised:
             command("issue_key", str(acme.workspace.id), name, "--by", acme.admin.username)
         assert acme.key.prefix not in str(raised.value)
-    command("issue_key", str(acme.workspace.id), acme.key.prefix, "--by", acme.admin.username)
-    assert set(ApiKey.objects.values_list("name", flat=True)) == {"Acme sync", acme.key.prefix}
-
-
-@pytest.mark.parametrize("name", ["", "   ", "n" * 101, "a\0b"])
-def test_issue_key_needs_a_name_of_at_most_100_characters(acme: Tenant, name: str) -> None:
-    with pytest.raises(CommandError, match="NAME: A name must"):
-        command("issue_key", str(acme.workspace.id), name, "--by", acme.admin.username)
+    for name in ("   ", "n" * 101, "a\0b"):
+        with pytest.raises(CommandError, match="NAME: A name must"):
+            command("issue_key", str(acme.workspace.id), name, "--by", acme.admin.username)
+    assert ApiKey.objects.count() == 1

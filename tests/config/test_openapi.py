@@ -14,9 +14,8 @@ from msgspec import to_builtins
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
 from config.api import errors
-from config.api.parameters import LIMIT_DEFAULT, LIMIT_MAX, REQUESTS_PER_MINUTE, WINDOW
+from config.api.parameters import REQUESTS_PER_MINUTE, WINDOW
 from documents import models
-from documents.api.parameters import FILE_TYPES, STATUS_FILTER
 from documents.api.serializers import Links
 from events import feed
 from events.models import KEEP_DAYS, EventType
@@ -42,24 +41,15 @@ def test_openapi_json_is_served_without_a_key(acme: Tenant) -> None:
     assert get(PATH, "Bearer dtd_unknown").same() == response.same()
 
 
-def test_head_has_the_headers_of_get_and_no_body() -> None:
-    head = get(PATH, method="HEAD")
-    assert (head.status, head.body) == (200, b"")
-    assert head.headers["etag"] == get(PATH).headers["etag"]
-
-
-def test_openapi_json_has_conditional_requests() -> None:
+def test_openapi_json_has_conditional_requests_and_no_other_method() -> None:
     etag = get(PATH).headers["etag"]
+    head = get(PATH, method="HEAD")
+    assert (head.status, head.body, head.headers["etag"]) == (200, b"", etag)
     response = get(PATH, if_none_match=f'"other", {etag}')
     assert (response.status, response.body, response.headers["etag"]) == (304, b"", etag)
     assert get(PATH, if_none_match='"other"').status == 200
     assert get(PATH, if_match='"other"').status == 412
-
-
-def test_openapi_json_is_read_only() -> None:
-    response = get(PATH, method="POST")
-    assert response.status == 405
-    assert response.json() == golden("wrong_method")
+    assert get(PATH, method="POST").json() == golden("wrong_method")
 
 
 def test_openapi_json_does_not_count_toward_the_rate_limit(acme: Tenant) -> None:
@@ -163,24 +153,18 @@ PARAMETERS = {
 }
 HEADERS = {name: header["schema"] for name, header in SCHEMA["components"]["headers"].items()}
 SCHEMAS = SCHEMA["components"]["schemas"]
-LIMIT = {"type": "integer", "minimum": 1, "maximum": LIMIT_MAX, "default": LIMIT_DEFAULT}
 DOCUMENT = resolved(OPERATIONS["{id}"]["responses"]["200"])["content"]["application/json"]
 EXAMPLE = DOCUMENT["examples"]["Document"]["value"]["data"]
 WEBHOOK = SCHEMA["webhooks"]["document.*"]["post"]
 
 # What the document has, and what the code has.
 CONSTANTS: dict[str, tuple[Any, Any]] = {
-    "filter": (PARAMETERS["documents", "status"]["schema"]["enum"], list(STATUS_FILTER)),
-    "limit of documents": (PARAMETERS["documents", "limit"]["schema"], LIMIT),
-    "files": (PARAMETERS["download", "type"]["schema"]["enum"], list(FILE_TYPES)),
-    "limit of events": (PARAMETERS["events", "limit"]["schema"], LIMIT),
     "requests left": (HEADERS["X-RateLimit-Remaining"]["maximum"], REQUESTS_PER_MINUTE),
     "seconds left": (HEADERS["X-RateLimit-Reset"]["maximum"], WINDOW),
     "statuses": (SCHEMAS["DocumentStatus"]["enum"], models.DocumentStatus.values),
     "orders": (SCHEMAS["SigningOrder"]["enum"], models.SigningOrder.values),
     "roles": (SCHEMAS["RecipientRole"]["enum"], models.RecipientRole.values),
     "recipients": (SCHEMAS["RecipientStatus"]["enum"], models.RecipientStatus.values),
-    "plan's code": (SCHEMAS["PlanErrorCode"]["enum"], [errors.PlanRequired.code]),
     "links": (EXAMPLE["links"], to_builtins(Links(*EXAMPLE["links"].values()))),
 }
 
@@ -231,43 +215,31 @@ def with_(field: str, value: Any) -> bytes:
     return json.dumps(body).encode()
 
 
-MISMATCHES: dict[str, tuple[dict[str, Any], str]] = {
-    "a status": ({"status": 418}, "status 418"),
-    "a status of another path": ({"status": 404}, "status 404"),
-    "a header": ({"headers": {"x-new": "1"}}, "undeclared headers: x-new"),
-    "a header's form": ({"headers": {"request-id": "1"}}, "header request-id"),
-    "a header's number": ({"headers": {"x-ratelimit-reset": "soon"}}, "header x-ratelimit-reset"),
-    "a type of body": ({"headers": {"content-type": "text/html"}}, "type: text/html"),
-    "a field": ({"body": with_("secret", "x")}, "'secret' was unexpected"),
-    "a field's type": ({"body": with_("name", 1)}, "is not of type"),
-    "a field's format": ({"body": with_("id", "1")}, 'is not a "uuid"'),
-    "a null": ({"body": with_("name", None)}, "is not of type"),
-    "a body of HEAD": ({"method": "HEAD"}, "a body"),
-    "another path's body": ({"target": "/api/v1/documents"}, "body: "),
-    "a 200 where no path is": ({"target": "/api/v1/you"}, "status 200"),
-}
+MISMATCHES: list[tuple[dict[str, Any], str]] = [
+    ({"status": 404}, "status 404"),  # of another path
+    ({"target": "/api/v1/you"}, "status 200"),
+    ({"headers": {"x-new": "1"}}, "undeclared headers: x-new"),
+    ({"headers": {"x-ratelimit-reset": "soon"}}, "header x-ratelimit-reset"),
+    ({"headers": {"content-type": "text/html"}}, "type: text/html"),
+    ({"body": with_("secret", "x")}, "'secret' was unexpected"),
+    ({"body": with_("id", "1")}, 'is not a "uuid"'),
+    ({"body": b'{"data": {}}'}, "is a required property"),
+    ({"method": "HEAD"}, "a body"),
+]
 
 
-def test_check_response_accepts_a_valid_response() -> None:
+def test_check_response_refuses_what_the_document_does_not_declare() -> None:
     openapi.check_response(**changed())
     openapi.check_response(**changed(target="/api/v1/me?any=1", headers={"date": "today"}))
     openapi.check_response(**changed(method="HEAD", body=b""))
     openapi.check_response(**changed(target="/admin/", status=418, headers={"set-cookie": "a=b"}))
-
-
-def test_check_response_refuses_what_the_document_does_not_declare() -> None:
-    for changes, message in MISMATCHES.values():
+    for changes, message in MISMATCHES:
         with pytest.raises(SchemaMismatch, match=message):
             openapi.check_response(**changed(**changes))
-
-
-def test_check_response_refuses_a_missing_header_or_field() -> None:
     response = changed()
     del response["headers"]["request-id"]
     with pytest.raises(SchemaMismatch, match="missing headers: request-id"):
         openapi.check_response(**response)
-    with pytest.raises(SchemaMismatch, match="is a required property"):
-        openapi.check_response(**changed(body=b'{"data": {}}'))
 
 
 def test_check_clients_checks_requests_that_tests_make_themselves(server: Server) -> None:

@@ -14,16 +14,9 @@ from tests.support.openapi import SCHEMA, Json, resolved
 from workspaces.serializers import Me
 
 PATHS = SCHEMA["paths"]
-DOCUMENT_STATUS = [
-    "DRAFT",
-    "SENT",
-    "VIEWED",
-    "PARTIALLY_SIGNED",
-    "COMPLETED",
-    "DECLINED",
-    "EXPIRED",
-    "CANCELLED",
-]
+STATUS_FILTER = ["DRAFT", "SENT", "VIEWED", "COMPLETED", "DECLINED", "CANCELLED", "EXPIRED"]
+DOCUMENT_STATUS = ["DRAFT", "SENT", "VIEWED", "PARTIALLY_SIGNED", "COMPLETED", "DECLINED"]
+DOCUMENT_STATUS += ["EXPIRED", "CANCELLED"]
 RECIPIENT_STATUS = ["PENDING", "SENT", "VIEWED", "SIGNED", "APPROVED", "DECLINED", "BOUNCED"]
 
 
@@ -91,46 +84,37 @@ def test_values_are_those_of_the_specification(name: str, field: str, values: li
 
 
 # path → query and path parameters, in the specification's order: (name, place, required, schema).
-STATUS_FILTER = ["DRAFT", "SENT", "VIEWED", "COMPLETED", "DECLINED", "CANCELLED", "EXPIRED"]
 TEXT_OF = {"type": "string"}
 ONE_STATUS = {"type": "string", "enum": DOCUMENT_STATUS}
+LIMIT = {"type": "integer", "minimum": 1, "maximum": 100, "default": 25}
+CURSOR = ("cursor", "query", False, {"type": "string", "minLength": 1})
 DOCUMENT_ID = ("id", "path", True, {"type": "string", "format": "uuid"})
 PARAMETERS: dict[str, list[tuple[str, str, bool, Json]]] = {
     "/api/v1/me": [],
     "/api/v1/documents": [
         ("status", "query", False, {"type": "string", "enum": STATUS_FILTER}),
-        ("limit", "query", False, {"type": "integer", "minimum": 1, "maximum": 100, "default": 25}),
-        ("cursor", "query", False, {"type": "string", "minLength": 1}),
+        ("limit", "query", False, LIMIT),
+        CURSOR,
     ],
     "/api/v1/documents/{id}": [DOCUMENT_ID],
     "/api/v1/documents/{id}/download": [
         DOCUMENT_ID,
-        (
-            "type",
-            "query",
-            False,
-            {"type": "string", "enum": ["signed", "original", "certificate"]},
-        ),
+        ("type", "query", False, {**TEXT_OF, "enum": ["signed", "original", "certificate"]}),
     ],
     "/api/v1/search": [  # ours, as all of it
-        (
-            "status",
-            "query",
-            False,
-            {"type": "array", "items": {**TEXT_OF, "enum": DOCUMENT_STATUS}},
-        ),
+        ("status", "query", False, {"type": "array", "items": ONE_STATUS}),
         *((name, "query", False, TEXT_OF) for name in NAMES if name.endswith(("From", "Before"))),
         ("recipient", "query", False, {**TEXT_OF, "minLength": 1, "maxLength": 254}),
         ("recipientStatus", "query", False, {**TEXT_OF, "enum": RECIPIENT_STATUS}),
         ("title", "query", False, {**TEXT_OF, "minLength": 1, "maxLength": 254}),
         ("sort", "query", False, {**TEXT_OF, "enum": list(SORTS), "default": SORTS[0]}),
-        ("limit", "query", False, {"type": "integer", "minimum": 1, "maximum": 100, "default": 25}),
-        ("cursor", "query", False, {"type": "string", "minLength": 1}),
+        ("limit", "query", False, LIMIT),
+        CURSOR,
     ],
     "/api/v1/events": [
         ("after", "query", False, {"type": "string", "minLength": 1}),
         ("type", "query", False, {"type": "string", "enum": EventType.values}),
-        ("limit", "query", False, {"type": "integer", "minimum": 1, "maximum": 100, "default": 25}),
+        ("limit", "query", False, LIMIT),
     ],
 }
 
@@ -152,11 +136,7 @@ STATUSES: dict[str, tuple[str, list[int], list[int]]] = {
     "/api/v1/documents": ("DocumentPage", [400, 401, 402, 403, 429], OURS),
     "/api/v1/search": ("DocumentPage", [400, 401, 402, 403, 429], OURS),
     "/api/v1/documents/{id}": ("DocumentAnswer", [401, 402, 403, 404, 429], OURS),
-    "/api/v1/documents/{id}/download": (
-        "a PDF",
-        [401, 402, 403, 404, 429],
-        [*OURS, 206, 416],
-    ),
+    "/api/v1/documents/{id}/download": ("a PDF", [401, 402, 403, 404, 429], [*OURS, 206, 416]),
     "/api/v1/events": ("EventPage", [400, 401, 402, 403, 429], [*OURS, 410]),
 }
 

@@ -6,7 +6,6 @@ import pwd
 import pytest
 from django.contrib.auth.models import AnonymousUser
 from django.test import Client, RequestFactory
-from django.urls import reverse
 
 from audit.models import AuditEntry
 from config.runtime.request_context import actor, client_info, current_request
@@ -19,28 +18,17 @@ from tests.support.server import Server
 FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
 
 
-def browser() -> Client:
-    return Client(headers={"User-Agent": FIREFOX}, REMOTE_ADDR="203.0.113.9")
-
-
-def new_since(last: int) -> list[tuple[str, str, str]]:
-    found = AuditEntry.objects.filter(pk__gt=last).order_by("id")
-    return list(found.values_list("action", "address", "user_agent"))
-
-
 def test_client_info_is_recorded_when_an_admin_changes_keys(acme: Tenant) -> None:
     last = AuditEntry.objects.latest("id").pk
-    client = browser()
+    client = Client(headers={"User-Agent": FIREFOX}, REMOTE_ADDR="203.0.113.9")
     client.force_login(acme.admin)
     create(client)
     client.post(page(acme.key, "revoke"), {"confirmed": "yes"})
     client.post(page(acme.key, "delete"), {"confirmed": "yes"})
-    actions = ("key.created", "key.revoked", "key.deleted")
-    assert new_since(last) == [(action, "203.0.113.9", FIREFOX) for action in actions]
-    entry = AuditEntry.objects.latest("id")
-    html = client.get(reverse("admin:audit_auditentry_change", args=[entry.pk])).content.decode()
-    assert "203.0.113.9" in html
-    assert FIREFOX in html
+    entries = AuditEntry.objects.filter(pk__gt=last).order_by("id")
+    assert list(entries.values_list("action", "address", "user_agent")) == [
+        (action, "203.0.113.9", FIREFOX) for action in ("key.created", "key.revoked", "key.deleted")
+    ]
 
 
 def test_actor_is_the_user_who_is_signed_in(acme: Tenant) -> None:

@@ -183,9 +183,9 @@ def test_migrate_gives_up_a_lock_that_it_does_not_get(empty: str) -> None:
 
 
 @pytest.mark.usefixtures("as_owner")
-@pytest.mark.parametrize("privilege", ["UPDATE", "UPDATE (address)", "DELETE", "TRUNCATE"])
+@pytest.mark.parametrize("privilege", ["UPDATE (address)", "TRUNCATE"])
 def test_check_refuses_each_privilege_that_is_too_much(db: None, privilege: str) -> None:
-    assert protection(databases=["default"]) == []
+    assert [found.id for found in protection(databases=["default"])] == ["audit.I001"]
     execute(f"GRANT {privilege} ON audit_auditentry TO documents")
     assert [found.id for found in protection(databases=["default"])] == ["audit.E001"]
 
