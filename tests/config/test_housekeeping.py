@@ -45,27 +45,15 @@ def test_housekeeping_does_each_of_its_jobs(
     assert secrets.decrypt(first.secret) == raw
 
 
-@pytest.mark.parametrize(
-    ("statement", "error"),
-    [
-        ("SELECT 1/0 WHERE %s > 0", "DataError: division by zero"),
-        (17, "TypeError"),
-        ("SELECT pg_terminate_backend(pg_backend_pid()), %s", "terminating connection"),
-    ],
-    ids=["the database refuses it", "a mistake in the program", "the connection is lost"],
-)
 def test_housekeeping_does_the_rest_if_a_job_fails_and_logs_it(
-    transactional_db: None,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
-    statement: object,
-    error: str,
+    transactional_db: None, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
+    statement = "SELECT pg_terminate_backend(pg_backend_pid()), %s"
     monkeypatch.setattr(counts, "_FOLD", statement)
     Session.objects.create(session_key="old", session_data="", expire_date=timezone.now())
     with pytest.raises(CommandError, match="^Not done: folding the counts of /me.$") as caught:
         call_command("housekeeping", stderr=io.StringIO())
     assert caught.value.returncode == 1
     assert "Failed: folding the counts of /me" in caplog.text
-    assert error in caplog.text
+    assert "terminating connection" in caplog.text
     assert not Session.objects.exists()
