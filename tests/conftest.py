@@ -129,16 +129,13 @@ def wait_for_turn(file: Path) -> None:
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        other = os.read(handle, 20).decode()
         print(  # noqa: T201
-            f"Waiting until the test run of process {other} ends: it uses {file.parent} too. "
+            f"Waiting until another test run ends that uses {file.parent}. "
             "DATA_DIR=/path/to/folder runs the tests on another folder.",
             file=sys.stderr,
             flush=True,
         )
         fcntl.flock(handle, fcntl.LOCK_EX)
-    os.ftruncate(handle, 0)
-    os.pwrite(handle, str(os.getpid()).encode(), 0)
 
 
 def configure_postgres() -> None:

@@ -17,7 +17,7 @@ from pytest_django import DjangoDbBlocker
 
 from config.runtime.postgresql import roles
 from documents import storage
-from tests.support import factories, openapi, seals, staff
+from tests.support import factories, seals, staff
 from tests.support.browser import browser, chromium  # noqa: F401 - fixtures
 from tests.support.client import forget_requests, send_forms_as_browsers_do
 from tests.support.database import empty_tables
@@ -66,8 +66,6 @@ def _as_tests_need_it() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         # After a test whose changes were committed, the role that serves must not empty the tables.
         patch.setattr(TransactionTestCase, "_fixture_teardown", lambda case: empty_tables())
-        # Responses are checked also where a test, or a library in it, sends a request by itself.
-        openapi.check_clients(patch)
         send_forms_as_browsers_do(patch)
         # A hash with as many rounds as in production takes a tenth of a second.
         patch.setattr(PBKDF2PasswordHasher, "iterations", 1)

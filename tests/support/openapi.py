@@ -8,13 +8,10 @@ import json
 import re
 from collections.abc import Mapping
 from functools import cache
-from http.client import HTTPConnection, HTTPResponse
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
-import httpx
-import pytest
 from jsonschema_rs import Draft202012Validator
 
 Json = dict[str, Any]
@@ -173,31 +170,3 @@ def check_raw_response(request: bytes, response: bytes) -> None:
     status, *lines = response.partition(b"\r\n\r\n")[0].decode("latin-1").split("\r\n")
     headers = {name.lower(): value.strip() for name, _, value in (x.partition(":") for x in lines)}
     check_response(method, target, int(status.split()[1]), headers, body=None)
-
-
-def check_clients(patch: pytest.MonkeyPatch) -> None:
-    """Checks every response that tests, and libraries in them, get through these two clients."""
-    put, receive, send = HTTPConnection.putrequest, HTTPConnection.getresponse, httpx.Client.send
-
-    def putrequest(self: Any, method: str, url: str, *args: Any, **kwargs: Any) -> None:
-        self.requested = method, url
-        put(self, method, url, *args, **kwargs)
-
-    def getresponse(self: Any) -> HTTPResponse:
-        response = receive(self)
-        headers = {name.lower(): value for name, value in response.getheaders()}
-        method, target = self.requested
-        check_response(method, target, response.status, headers, body=None)
-        return response
-
-    def sent(self: httpx.Client, request: httpx.Request, **kwargs: Any) -> httpx.Response:
-        response = send(self, request, **kwargs)
-        body = response.content if response.is_closed else None
-        target = response.url.raw_path.decode()
-        method, status = response.request.method, response.status_code
-        check_response(method, target, status, response.headers, body)
-        return response
-
-    patch.setattr(HTTPConnection, "putrequest", putrequest)
-    patch.setattr(HTTPConnection, "getresponse", getresponse)
-    patch.setattr(httpx.Client, "send", sent)
