@@ -138,21 +138,6 @@ def test_admin_visits_the_pages_of_the_own_account(acme: Tenant, browser: Browse
     browser.check_layout("password-change-failed")
 
 
-def test_password_is_asked_for_again_after_15_minutes(acme: Tenant, browser: Browser) -> None:
-    ada = with_password(acme.admin)
-    device = TOTPDevice.objects.create(user=ada, name="app")
-    browser.log_in(ada)
-    [key] = Session.objects.values_list("session_key", flat=True)
-    session = SessionStore(key)
-    session[reauthentication._KEY] -= reauthentication.RECENT_SECONDS
-    session.save()
-    browser.open(reverse("admin:security_codes"))
-    browser.check_layout("confirm-password")
-    browser.driver.switch_to.active_element.send_keys(PASSWORD)
-    browser.submit(browser.find("#id_confirm-code"), code(device))
-    assert "ten new recovery codes" in browser.text
-
-
 def test_new_password_without_the_old_one(acme: Tenant, browser: Browser) -> None:
     browser.open("/admin/login/")
     browser.click("Forgot your password?")

@@ -164,20 +164,6 @@ def test_any_other_value_in_an_entry_a_proof_or_the_checkpoint_is_not_valid(file
     check_one()
 
 
-def test_the_first_wrong_entry_is_named(file: Path) -> None:
-    second: dict[str, Any] = {}
-
-    def change(evidence: Any) -> None:
-        second.update(evidence["entries"][1]["entry"])
-        evidence["entries"][1]["entry"]["address"] = "203.0.113.99"
-        evidence["entries"][2]["entry"]["address"] = "203.0.113.99"
-
-    assert changed(file, change) == (
-        1,
-        f"NOT VALID: Entry 2 of the file (id {second['id']}): it was changed, or its proof was.\n",
-    )
-
-
 FORGER = PrivateKey.generate(KEY.name)
 WITNESS = PrivateKey.generate("witness.example")
 # From the signed text to the note, and the exit status.
