@@ -61,10 +61,11 @@ def asks_service(name: str, *tags: str, hint: str) -> Callable[..., Any]:
 @register()
 def environment(**kwargs: Any) -> list[CheckMessage]:
     """What the service refuses to start with."""
-    return [
-        Error(f"{each.name} is not set.", hint=f"Set it to {each.help}.", id="config.E001")
-        for each in env.missing()
-    ]
+    found = [(f"{each.name} is not set.", f"Set it to {each.help}.") for each in env.missing()]
+    for key in (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS):
+        if key != "not-set" and (len(key) < 50 or len(set(key)) < 5):
+            found.append(("SECRET_KEY or a fallback can be guessed.", "Use 50 random characters."))
+    return [Error(text, hint=hint, id="config.E001") for text, hint in found]
 
 
 @asks_service("config.003", "readyz migrations", hint=DATABASE)

@@ -80,7 +80,7 @@ def test_check_deploy_finds_nothing_in_production(transactional_db: None, acme: 
 @pytest.mark.parametrize(
     ("name", "value", "finding"),
     [
-        ("SECRET_KEY", "secret", "(security.W009) "),
+        ("SECRET_KEY", "secret", "(config.E001) SECRET_KEY or a fallback can be guessed."),
         ("S3_BUCKET", "", "(config.E001) S3_BUCKET is not set."),
         ("DATABASE_URL", f"postgresql://documents:a-secret@{HOST}:9/x", "(config.E003) Database: "),
         ("S3_SECRET_ACCESS_KEY", "wrong", "(documents.E001) Object storage: "),
