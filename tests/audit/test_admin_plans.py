@@ -4,7 +4,6 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
-from django.db import connection
 from django.test import Client
 from django.urls import reverse
 
@@ -12,10 +11,8 @@ from audit.admin import histogram
 from audit.models import Action, AuditEntry
 from config.console.keyset import Position
 from tests.documents.test_queries import nodes, plan
-from tests.support import factories
 from tests.support.factories import Tenant, uid
 from tests.support.staff import (
-    DOCUMENTS,
     HISTORY,
     analyze,
     asked,
@@ -132,24 +129,6 @@ def test_audit_list_of_an_admin_reads_indexes_too(busy: Tenant, umbrella: Tenant
         Membership.objects.get_or_create(
             workspace=umbrella.workspace, user=busy.admin, role="ADMIN"
         )
-
-
-def test_documents_admin_reads_its_index(acme: Tenant, umbrella: Tenant, sam: Client) -> None:
-    factories.listed(acme.workspace, 1500)
-    factories.listed(umbrella.workspace, 1500)
-    analyze("documents_document", "workspaces_workspace")
-    for query, index in (
-        (f"workspace={umbrella.workspace.id}", "documents_document_workspace_id_75c69096"),
-        (f"q={uid(1)}", "documents_document_pkey"),
-        (f"q={str(uid(1))[:8]}", "documents_document_pkey"),
-    ):
-        found = asked(sam, f"{DOCUMENTS}?{query}")
-        first = next(sql for sql in found if 'FROM "documents_document"' in sql)
-        settings, _, statement = first.rpartition("; ")  # a search has some
-        with connection.cursor() as cursor:
-            cursor.execute(settings or "SELECT 1")
-        indexes = {node.get("Index Name") for node in nodes(plan(statement))}
-        assert index in indexes or "document_newest" in indexes
 
 
 def page_of(workspace: Workspace) -> str:

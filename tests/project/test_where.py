@@ -58,13 +58,6 @@ def test_documents_name_only_files_that_exist() -> None:
         assert [path for path in named if not (ROOT / path).exists()] == []
 
 
-def test_readme_make_verbs_exist() -> None:
-    verbs = re.findall(r"^make (\w+)", (ROOT / "README.md").read_text(), re.MULTILINE)
-    makefile = (ROOT / "Makefile").read_text()
-    assert verbs == ["run", "test"]
-    assert all(re.search(rf"^{verb}:", makefile, re.MULTILINE) for verb in verbs)
-
-
 def test_decisions_are_short_and_listed() -> None:
     folder = ROOT / "docs" / "decisions"
     listed = re.findall(r"\]\((\d{4}-[\w-]+\.md)\)", (folder / "README.md").read_text())
