@@ -65,7 +65,7 @@ $(STAMP): requirements-dev.txt | $(VENV)/bin/python
 
 # exec: a signal to make's child is a signal to the server, and no shell is left in between.
 run: $(RUN_STAMP)
-	@exec $(BIN)/python -m config.dev run
+	@exec $(BIN)/python -u -m config.dev
 
 reset:
 	@test -e "$(DATA_DIR)/secret_key" || { echo "$(DATA_DIR) has no data of make run." >&2; exit 1; }

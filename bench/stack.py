@@ -1,7 +1,6 @@
 """The services of one benchmark, what can happen to them, and the database that is used."""
 
 import contextlib
-import json
 import os
 import signal
 import subprocess
@@ -15,9 +14,9 @@ import redis
 
 from bench import loading, log, servers
 from bench.loading import ROOT, Scale
-from config import dev as embedded
-from config.dev import SERVICES, started
-from config.dev.services import Service
+from config.dev.services import Service, provide, started
+from config.env import data_dir
+from tests.support.redis_service import SERVICES
 
 
 def _signal(service: Service, number: int) -> None:
@@ -56,12 +55,14 @@ class Stack:
     """
 
     def __init__(self, name: str) -> None:
-        self.folder = embedded.data_dir(os.environ) / name
-        for variable in [service.variable for service in SERVICES.values()]:
-            os.environ.pop(variable, None)
-        embedded.provide(os.environ, self.folder, tuple(SERVICES))
-        self.services = [started[self.folder / name] for name in SERVICES]
-        self.postgres, self.s3, self.redis = self.services
+        self.folder = data_dir() / name
+        for service in SERVICES:
+            os.environ.pop(service.variable, None)
+        os.environ.setdefault("HTTPS_ONLY", "no")
+        provide(self.folder, SERVICES)
+        self.postgres, self.s3, self.redis = started
+        with self.administrator() as connection:
+            connection.execute("ALTER ROLE documents_owner CREATEDB")
 
     def connect(self) -> psycopg.Connection:
         """As the role that owns the tables."""
@@ -69,8 +70,7 @@ class Stack:
 
     def administrator(self) -> psycopg.Connection:
         """A connection of the database's superuser."""
-        secrets = json.loads((self.folder / "postgres" / "secrets.json").read_text())
-        url = f"{os.environ['DATABASE_URL']}?user=postgres&password={secrets['postgres']}"
+        url = f"{os.environ['DATABASE_URL']}?user=postgres"
         return psycopg.connect(url, connect_timeout=5, autocommit=True)
 
     def prepare(self) -> None:

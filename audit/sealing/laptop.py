@@ -10,7 +10,7 @@ from pathlib import Path
 
 from django.conf import settings
 
-from config.dev import generated_once
+from config.dev.services import generated_once
 
 NAME = "laptop.example/audit"  # of the log
 

@@ -1,31 +1,35 @@
-"""`python -m config.dev COMMAND`: a command of manage.py; the services run as long as it does."""
+"""`python -m config.dev`: make run; with a COMMAND of manage.py, that one beside the services."""
 
 import os
 import signal
 import sys
 
 import manage
-from config import dev
-from config.dev.services import die_with_parent
+from audit.sealing import laptop
+from config import env
+from config.dev import services
+
+# What a laptop has unless its user says otherwise. One process counts the requests.
+VARIABLES = {"REDIS_URL": "memory://", "HTTPS_ONLY": "no", "EMAIL_URL": "mailbox://localhost"}
+VARIABLES |= {"SECOND_FACTOR": "nobody", "WEBHOOK_TARGETS": "any"}
+VARIABLES |= {"BASE_URL": f"http://{services.HOST}:{os.environ.get('PORT') or 8000}"}
 
 
 def main() -> None:
-    die_with_parent(signal.SIGTERM)  # such as make
-    os.environ.setdefault("REDIS_URL", "memory://")  # it is one process that counts requests
-    on_laptop = not os.environ.get("SECRET_KEY")
-
-    from audit.sealing import laptop
-
-    folder = dev.data_dir(os.environ)
+    services.die_with_parent(signal.SIGTERM)  # such as make
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) != signal.SIG_IGN:  # as nohup sets it
+            signal.signal(number, signal.default_int_handler)
+    for name, value in VARIABLES.items():
+        os.environ.setdefault(name, value)
+    folder = env.data_dir()
     try:
-        dev.provide(os.environ, folder)
-        if on_laptop:
-            laptop.provide(os.environ, folder)
-    except dev.StackError as exc:
-        sys.exit(str(exc))
-
-    if sys.argv[1:2] == ["migrate"]:
-        os.environ["DATABASE_URL"] = os.environ["DATABASE_OWNER_URL"]
+        services.provide(folder)
+        laptop.provide(os.environ, folder)
+    except (OSError, RuntimeError) as exc:
+        text = f"The data folder {folder} cannot be used: {' '.join(str(exc).split())}."
+        sys.exit(f"{text} Another one: make run PORT=8001 DATA_DIR=/path/to/folder")
+    sys.argv[1:] = sys.argv[1:] or ["run"]
     manage.main()
 
 
@@ -33,5 +37,4 @@ if __name__ == "__main__":
     try:
         main()
     except KeyboardInterrupt:
-        sys.stderr.write("\nStopped.\n")
-        sys.exit(130)  # the shell's convention
+        sys.exit("\nStopped.")

@@ -7,15 +7,17 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from django.db.models import F, Sum
+from django.db.models import Count, F, Sum
 from pytest_django.plugin import DjangoDbBlocker
 
 from apikeys.models import ApiKey
 from apikeys.usage.models import KeyUsage, RefusedRequest
 from audit.models import AuditEntry
+from config.dev import past
 from config.management.commands.demo import load, password_of, text
 from documents import demo
 from documents.models import Document, Recipient, StoredFile
+from events.webhooks.models import Delivery
 from tests.support import factories
 from tests.support.client import get
 from tests.support.database import empty_tables
@@ -122,9 +124,12 @@ def test_keys_are_the_same_each_time_until_one_is_ended() -> None:
     assert text("http://127.0.0.1:8000") != said
 
 
-def test_demo_s_past_has_the_refused_requests_that_its_usage_counts() -> None:
-    usage = KeyUsage.objects.aggregate(errors=Sum("errors"), limited=Sum("limited"))
-    refused = RefusedRequest.objects.values_list("status").annotate(count=Sum(F("more") + 1))
-    assert dict(refused) == {404: usage["errors"], 429: usage["limited"]}
+def test_demo_s_past_has_thirty_days_of_usage_refused_requests_and_deliveries() -> None:
+    usage = KeyUsage.objects.aggregate(
+        days=Count("day"), errors=Sum("errors"), downloads=Sum("downloads")
+    )
+    refused = RefusedRequest.objects.aggregate(errors=Sum(F("more") + 1))
+    deliveries = Delivery.objects.count()
+    assert usage == {"days": past.DAYS, "downloads": deliveries, **refused}
     oldest = RefusedRequest.objects.order_by("created_at")[0]
     assert oldest.created_at > NOW - timedelta(days=30)  # housekeeping deletes older ones

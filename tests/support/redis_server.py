@@ -7,9 +7,9 @@ from urllib.parse import quote
 
 from redis import Redis, RedisError
 
-from config.dev.services import redis_server
 from config.runtime.ports import free_port
 from tests.support.proxy import HOST
+from tests.support.redis_service import redis_program
 from tests.support.server import eventually
 
 PASSWORD = "p@ss/word"
@@ -26,7 +26,9 @@ class RedisServer:
             f'bind {HOST}\nport {self.port}\ndir {folder}\nsave ""\nrequirepass "{PASSWORD}"\n'
         )
         with (folder / "log").open("wb") as log:
-            self._process = subprocess.Popen([redis_server(), file], stdout=log, stderr=log)
+            self._process = subprocess.Popen(
+                [redis_program("redis-server"), file], stdout=log, stderr=log
+            )
         self.url = f"redis://:{quote(PASSWORD, safe='')}@{HOST}:{self.port}/0"
         self._client = Redis(host=HOST, port=self.port, password=PASSWORD, decode_responses=True)
         assert eventually(self._responds), (folder / "log").read_text()

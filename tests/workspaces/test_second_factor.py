@@ -4,7 +4,6 @@ import io
 import logging
 import re
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,7 +18,6 @@ from django_otp.plugins.otp_static.models import StaticDevice, StaticToken
 from django_otp.plugins.otp_totp.models import TOTPDevice
 
 from audit.models import Action, AuditEntry
-from config import dev as embedded
 from tests.support import factories, staff
 from tests.support.factories import Tenant
 from tests.support.staff import body, give_password
@@ -437,15 +435,3 @@ def test_command_removes_the_second_factor_of_the_only_operator(olga: User) -> N
         call_command("remove_second_factor", olga.username)
     with pytest.raises(CommandError, match="There is no account"):
         call_command("remove_second_factor", "nobody@acme.example")
-
-
-def test_laptop_asks_nobody_for_a_second_factor_unless_told_to(tmp_path: Path) -> None:
-    variables: dict[str, str] = {}
-    embedded.provide(variables, tmp_path, services=())
-    assert variables["SECOND_FACTOR"] == "nobody"
-    variables = {"SECOND_FACTOR": "operators"}
-    embedded.provide(variables, tmp_path, services=())
-    assert variables["SECOND_FACTOR"] == "operators"
-    variables = {"SECRET_KEY": "x"}  # of a machine that serves
-    embedded.provide(variables, tmp_path, services=())
-    assert "SECOND_FACTOR" not in variables
