@@ -6,7 +6,6 @@ database, object storage or a secret.
 """
 
 import os
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -93,9 +92,9 @@ def missing() -> list[Variable]:
     return [each for each in unset if not os.environ.get(each.name, "").strip()]
 
 
-def data_dir(environ: Mapping[str, str] = os.environ) -> Path:
+def data_dir() -> Path:
     """The folder for all data of a laptop: DATA_DIR, or var/ in the project."""
-    return Path(environ.get("DATA_DIR") or Path(__file__).parent.parent / "var").absolute()
+    return Path(os.environ.get("DATA_DIR") or Path(__file__).parent.parent / "var").absolute()
 
 
 def file() -> Path:
