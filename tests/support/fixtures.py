@@ -67,6 +67,8 @@ def _as_tests_need_it() -> Iterator[None]:
         # After a test whose changes were committed, the role that serves must not empty the tables.
         patch.setattr(TransactionTestCase, "_fixture_teardown", lambda case: empty_tables())
         send_forms_as_browsers_do(patch)
+        # Each client of a test loads the middleware, and WhiteNoise would read all static files.
+        patch.setattr(settings, "WHITENOISE_AUTOREFRESH", True, raising=False)
         # A hash with as many rounds as in production takes a tenth of a second.
         patch.setattr(PBKDF2PasswordHasher, "iterations", 1)
         yield
