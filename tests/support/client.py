@@ -62,7 +62,7 @@ class Response:
 
 
 @cache
-def _client() -> Client:
+def api_client() -> Client:
     """One client for all tests, since each loads the middleware: that of the API's unit."""
     client = Client(raise_request_exception=False)
     with override_settings(MIDDLEWARE=api_settings.MIDDLEWARE):
@@ -84,7 +84,7 @@ def get(
     if authorization is not None:
         sent["Authorization"] = authorization
     # With a host, since "//api/v1/me" alone would be the path "/v1/me" of the host "api".
-    response = _client().generic(method, f"http://testserver{path}", headers=sent)
+    response = api_client().generic(method, f"http://testserver{path}", headers=sent)
     if response.streaming:
         chunks: Iterable[bytes] = response.streaming_content  # type: ignore[attr-defined]
         body = b"".join(chunks)

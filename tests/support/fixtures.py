@@ -19,7 +19,7 @@ from config.runtime.postgresql import roles
 from documents import storage
 from tests.support import factories, seals, staff
 from tests.support.browser import browser, chromium  # noqa: F401 - fixtures
-from tests.support.client import forget_requests, send_forms_as_browsers_do
+from tests.support.client import api_client, forget_requests, send_forms_as_browsers_do
 from tests.support.database import empty_tables
 from tests.support.examples import examples  # noqa: F401 - a fixture
 from tests.support.factories import Tenant
@@ -69,6 +69,7 @@ def _as_tests_need_it() -> Iterator[None]:
         send_forms_as_browsers_do(patch)
         # Each client of a test loads the middleware, and WhiteNoise would read all static files.
         patch.setattr(settings, "WHITENOISE_AUTOREFRESH", True, raising=False)
+        api_client()  # with settings that no test has changed
         # A hash with as many rounds as in production takes a tenth of a second.
         patch.setattr(PBKDF2PasswordHasher, "iterations", 1)
         yield
