@@ -1,8 +1,8 @@
 """`make drill`: follows docs/operations.md word by word on a bare Debian that systemd has booted.
 
-It needs root, debootstrap, iproute2, slirp4netns, systemd-container, what `tests.drill.containers`
-needs, and the networks of Debian and of pip's package index. Trust and pip's variables are this
-machine's. The checkout is its last commit.
+It needs root, Debian's packages in `machine.PACKAGES`, a podman-compose of at least 1.1, and the
+networks of Debian and of pip's package index. Trust and pip's variables are this machine's. The
+checkout is its last commit.
 
 What it does not prove: a certificate from an authority, the storage's policy, Prometheus, and
 several machines.

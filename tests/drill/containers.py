@@ -1,7 +1,7 @@
 """deploy/compose.yaml with podman, in a network of its own and without a registry.
 
 The image is built as it is; those of nginx, PostgreSQL and Redis are stand-ins with Debian's
-packages. It needs Debian's podman, runc and iptables, and a podman-compose of at least 1.1.
+packages.
 """
 
 import os
@@ -119,7 +119,7 @@ def prepare(folder: Path) -> None:
         each.mkdir(parents=True)
     (folder / "containers.conf").write_text(CONTAINERS)
     (folder / "storage.conf").write_text(
-        f'[storage]\ndriver = "vfs"\ngraphroot = "{folder}/root"\nrunroot = "{folder}/run"\n'
+        f'[storage]\ngraphroot = "{folder}/root"\nrunroot = "{folder}/run"\n'
     )
     subprocess.run(
         ["sh", "-c", f"git archive HEAD | tar -x -C {release}"], cwd=CHECKOUT, check=True
@@ -144,7 +144,7 @@ def prepare(folder: Path) -> None:
     base = "docker.io/library/debian:12-slim"
     run(["podman", "import", *changes, str(folder / "debian.tar"), base], folder)
     build = ["podman", "build", "--isolation=chroot", "--network=host", "--format=docker"]
-    build.append("--pull-never")
+    build += ["--pull-never", "--layers=false"]  # on some disks, each layer is a copy
     run([*build, "-f", "deploy/Containerfile", "-t", "localhost/documents-api", "."], folder)
     for name, text in IMAGES.items():
         context = folder / name.partition(":")[0]

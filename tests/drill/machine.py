@@ -14,7 +14,8 @@ from pathlib import Path
 
 PASSED_ON = re.compile(r"PIP_.*|.*_proxy|.*_PROXY|.*SSL_CERT.*|CURL_CA_BUNDLE")
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-TOOLS = ("debootstrap", "ip", "slirp4netns", "systemd-nspawn", "unshare")
+PACKAGES = "debootstrap iproute2 iptables podman runc slirp4netns systemd-container"
+TOOLS = ("debootstrap", "ip", "iptables", "podman", "runc", "slirp4netns", "systemd-nspawn")
 TRUST = Path("/usr/local/share/ca-certificates")
 FREE = 15 * 10**9  # bytes; on a full disk, PostgreSQL stops
 JOURNAL = """journalctl --no-pager -n 500 -u 'documents-api*' -u 'postgresql*' |
@@ -22,12 +23,14 @@ JOURNAL = """journalctl --no-pager -n 500 -u 'documents-api*' -u 'postgresql*' |
 
 
 def require_tools() -> None:
-    """Ends the program with one line if this machine cannot boot another one."""
+    """Ends the program with one line if this machine lacks something that the drill needs."""
     if os.geteuid() or not all(map(shutil.which, TOOLS)):
-        sys.exit(
-            "The drill needs root; on Debian: apt-get install debootstrap iproute2 slirp4netns "
-            "systemd-container"
-        )
+        sys.exit(f"The drill needs root; on Debian: apt-get install {PACKAGES}")
+    words = [shutil.which("podman-compose") or "true", "version"]
+    said = subprocess.run(words, capture_output=True, text=True).stdout
+    version = re.search(r"podman-compose version (\d+)\.(\d+)", said)
+    if not version or tuple(map(int, version.groups())) < (1, 1):
+        sys.exit("The drill needs podman-compose 1.1 or newer on the PATH, as pip installs it.")
     if shutil.disk_usage(tempfile.gettempdir()).free < FREE:
         sys.exit(f"The drill needs {FREE // 10**9} GB in {tempfile.gettempdir()}.")
 
