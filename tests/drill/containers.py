@@ -6,7 +6,6 @@ packages.
 
 import os
 import resource
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -49,6 +48,7 @@ VALUES = {
 } | {f"{name}_PASSWORD": f"{name}-password" for name in ("OWNER", "SERVING", "POSTGRES", "REDIS")}
 USE = r"""
 set -eu
+mount -t tmpfs none /run # what podman keeps there of others' networks
 ip link set lo up
 compose() { podman-compose -f deploy/compose.yaml "$@"; }
 compose up -d postgres redis
@@ -100,7 +100,7 @@ def run(words: list[str], folder: Path, **variables: str) -> None:
     }
     with tempfile.TemporaryFile("w+") as output:  # containers would keep a pipe open
         done = subprocess.run(
-            words,
+            ["unshare", "--mount", *words],  # podman would leave a mount in the folder
             cwd=folder / "release",
             env=os.environ | own | variables,
             stdin=subprocess.DEVNULL,
@@ -117,9 +117,10 @@ def prepare(folder: Path) -> None:
     release, store = folder / "release", folder / "store"
     for each in (release, store / "documents"):
         each.mkdir(parents=True)
-    (folder / "containers.conf").write_text(CONTAINERS)
+    networks = f'[network]\nnetwork_config_dir = "{folder}/networks"\n'
+    (folder / "containers.conf").write_text(f"{CONTAINERS}{networks}")
     (folder / "storage.conf").write_text(
-        f'[storage]\ngraphroot = "{folder}/root"\nrunroot = "{folder}/run"\n'
+        f'[storage]\ndriver = "overlay"\ngraphroot = "{folder}/root"\nrunroot = "{folder}/run"\n'
     )
     subprocess.run(
         ["sh", "-c", f"git archive HEAD | tar -x -C {release}"], cwd=CHECKOUT, check=True
@@ -154,18 +155,20 @@ def prepare(folder: Path) -> None:
         run([*build, "-t", f"docker.io/library/{name}", str(context)], folder)
 
 
-def remove(folder: Path) -> None:
-    """Stops what runs, and deletes everything."""
-    run(["podman", "rm", "--all", "--force", "--time=0"], folder)
-    shutil.rmtree(folder, ignore_errors=True)
-
-
 def main(folder: Path) -> None:
     """Builds the images in the folder, and uses them."""
-    try:
-        prepare(folder)
-        rclone = str(CHECKOUT / ".venv/bin/rclone")
-        words = ["unshare", "--net", "--kill-child", "bash", "-c", USE]
-        run(words, folder, STORE=str(folder / "store"), RCLONE=rclone)
-    finally:
-        remove(folder)
+    prepare(folder)
+    rclone = str(CHECKOUT / ".venv/bin/rclone")
+    # When the shell ends, so does all that it has started and mounted.
+    words = [
+        "unshare",
+        "--net",
+        "--pid",
+        "--fork",
+        "--mount-proc",
+        "--kill-child",
+        "bash",
+        "-c",
+        USE,
+    ]
+    run(words, folder, STORE=str(folder / "store"), RCLONE=rclone)
