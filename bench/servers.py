@@ -16,7 +16,7 @@ import psutil
 
 from bench.loading import ROOT
 from config.dev.services import HOST, die_with_parent
-from config.runtime.ports import free_port
+from config.ports import free_port
 
 PATIENCE = 60.0  # seconds that anything gets to start or to stop
 CORES = sorted(os.sched_getaffinity(0))

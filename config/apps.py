@@ -15,7 +15,7 @@ class ConfigConfig(AppConfig):
 
     def ready(self) -> None:
         from config import checks  # noqa: F401, PLC0415 - registers them
-        from config.runtime.database import close_failed  # noqa: PLC0415
+        from config.database import close_failed  # noqa: PLC0415
 
         if settings.API_ONLY:
             # What Django does before and after each request, but for what the API needs of it.

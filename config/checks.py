@@ -20,8 +20,8 @@ from django.utils import timezone
 from django.utils.module_loading import import_string
 
 from config import cache, env, version
-from config.runtime.database import fetch
-from config.runtime.logs import redact
+from config.database import fetch
+from config.logs import redact
 
 DATABASE = "Check DATABASE_URL, and that PostgreSQL runs."
 SECONDS = 2.0  # for the response of another program

@@ -11,8 +11,7 @@ from urllib.parse import unquote, urlsplit
 
 import dj_database_url
 
-from config import env
-from config.runtime import logs, static_files
+from config import env, logs, static_files
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 
@@ -86,9 +85,9 @@ INSTALLED_APPS = [
     "config.apps.StaticFilesConfig",
 ]
 API_MIDDLEWARE = [
-    "config.runtime.middleware.RequestIdMiddleware",
+    "config.middleware.RequestIdMiddleware",
     "apikeys.usage.middleware.count_usage",
-    "config.runtime.health.middleware",  # before anything that reads the Host header or redirects
+    "config.health.middleware",  # before anything that reads the Host header or redirects
     "django.middleware.security.SecurityMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -146,7 +145,7 @@ DATABASES["default"].setdefault("OPTIONS", {}).update(
     connect_timeout=3,  # seconds
     tcp_user_timeout=5000,  # milliseconds until a dead connection is closed; Linux only
     keepalives_idle=30,  # seconds
-    prepare_threshold=0,  # lets `config.runtime.database.fetch` prepare its statements
+    prepare_threshold=0,  # lets `config.database.fetch` prepare its statements
 )
 DATABASE_SEALER_URL = env.text(
     "DATABASE_SEALER_URL",

@@ -14,9 +14,9 @@ from uuid import UUID
 
 from django.db import connection, transaction
 
+from config.database import fetch
 from config.management.progress import Progress, Report
 from config.management.shutdown import Shutdown
-from config.runtime.database import fetch
 from workspaces.models import DocumentCount
 from workspaces.serializers import Counts
 

@@ -16,8 +16,8 @@ from apikeys.usage.buffer import BUFFER
 from apikeys.usage.models import ADDRESS_LENGTH, TEXT_LENGTH, RefusedRequest, clean
 from audit.snapshots import KeySnapshot
 from config.error_pages import is_api
-from config.runtime.logs import request_id
-from config.runtime.request_context import Notes, client_address, current_notes, network_of
+from config.logs import request_id
+from config.request_context import Notes, client_address, current_notes, network_of
 
 logger = logging.getLogger(__name__)
 

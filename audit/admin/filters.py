@@ -16,7 +16,7 @@ from audit.models import Action, AuditEntry
 from audit.scope import Scope
 from audit.snapshots import WorkspaceSnapshot
 from config.console.changelist import SearchField
-from config.runtime.key_format import PREFIX, PUBLIC_LENGTH
+from config.key_format import PREFIX, PUBLIC_LENGTH
 
 # Accounts and the log itself belong to no workspace; an export may be of one.
 _OF_NO_WORKSPACE = re.compile(r"login\.|account\.|audit\.(?!export)")

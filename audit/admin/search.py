@@ -19,7 +19,7 @@ from django.http import HttpRequest, HttpResponseRedirect
 
 from audit.admin import times
 from audit.models import NEWEST_FIRST, NO_DOWNLOADS, AuditEntry, folded
-from config.runtime.key_format import PREFIX, PUBLIC_LENGTH
+from config.key_format import PREFIX, PUBLIC_LENGTH
 
 MOST_IDS = 5  # of one text
 # Entries by which keys are found from their first characters: each key has that of its creation.

@@ -10,7 +10,7 @@ from django.apps import apps
 from django.conf import settings
 from django.db import DEFAULT_DB_ALIAS
 
-from config.runtime.database import fetch
+from config.database import fetch
 
 # SHA-256 of each function's source in `audit/triggers.sql`.
 FUNCTIONS = {

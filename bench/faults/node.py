@@ -27,7 +27,7 @@ from bench.servers import CORES, GRANIAN, PATIENCE, WSGI, Process
 from bench.stack import Stack
 from bench.traffic import DETAIL, DOWNLOAD, LIST25, ME, Target, body, target
 from config.dev.services import HOST
-from config.runtime.ports import free_port
+from config.ports import free_port
 
 DEPLOY = ROOT / "deploy"
 ENDPOINTS = (ME, LIST25, DETAIL, DOWNLOAD)

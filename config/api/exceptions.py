@@ -17,8 +17,8 @@ from config.api.errors import (
     Unavailable,
 )
 from config.api.responses import NOT_STORED, json_response
-from config.runtime.database import UNAVAILABLE
-from config.runtime.request_context import current_notes, note
+from config.database import UNAVAILABLE
+from config.request_context import current_notes, note
 
 logger = logging.getLogger(__name__)
 

@@ -9,8 +9,8 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
 
-from config.runtime.database import part_limits
-from config.runtime.key_format import PREFIX, PUBLIC_LENGTH, contains_raw_key
+from config.database import part_limits
+from config.key_format import PREFIX, PUBLIC_LENGTH, contains_raw_key
 
 logger = logging.getLogger(__name__)
 

@@ -15,7 +15,7 @@ from django.utils.text import capfirst
 
 from config.console import search
 from config.console.reauthentication import asks_for_password
-from config.runtime.database import part_limits
+from config.database import part_limits
 
 logger = logging.getLogger(__name__)
 

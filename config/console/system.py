@@ -8,7 +8,7 @@ from django.db import DEFAULT_DB_ALIAS
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
-from config.runtime.database import part_limits
+from config.database import part_limits
 
 SECONDS = 2.0  # for each statement of a check
 

@@ -21,7 +21,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from config.runtime.ports import accepts_connections, free_port
+from config.ports import accepts_connections, free_port
 
 HOST = "127.0.0.1"
 ROLES = Path(__file__).resolve().parent.parent.parent / "deploy" / "roles.sql"

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from config.api.errors import DocumentNotFound
-from config.runtime.database import fetch
+from config.database import fetch
 from documents.api.serializers import (
     DOCUMENT_COLUMNS,
     RECIPIENT_COLUMNS,

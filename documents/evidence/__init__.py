@@ -21,7 +21,7 @@ from audit.sealing.keys import PublicKey, public_keys
 from audit.sealing.leaves import DATA
 from audit.sealing.note import Statement
 from audit.sealing.tree import StoredTree, TreeDamaged, leaf_hash, root_of_proof
-from config.runtime.request_context import actor
+from config.request_context import actor
 from documents.evidence.facts import Trail, time_text
 
 FORMAT = "document-evidence/1"

@@ -15,10 +15,10 @@ from msgspec.structs import asdict
 from audit.models import Action
 from audit.record import record, together
 from audit.snapshots import FileSnapshot
+from config.logs import redact
 from config.management.progress import Report
 from config.management.shutdown import Shutdown, graceful_shutdown
-from config.runtime.logs import redact
-from config.runtime.request_context import actor
+from config.request_context import actor
 from documents import storage
 from documents.api.parameters import FILE_TYPES
 from documents.importing.entries import DocumentEntry, Invalid, read

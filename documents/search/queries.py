@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from config.api.errors import InvalidParameter
-from config.runtime.database import fetch, fetch_planned
+from config.database import fetch, fetch_planned
 from documents.api.queries import DOCUMENT_COLUMNS_SQL, Position
 from documents.api.queries import VISIBLE_UNKNOWN as VISIBLE
 from documents.search.conditions import (

@@ -6,7 +6,7 @@ from uuid import NAMESPACE_DNS, uuid5
 from cryptography.fernet import InvalidToken
 from django.contrib.auth.models import User
 
-from config.runtime.ports import free_port, usable_port
+from config.ports import free_port, usable_port
 from events.models import EventType
 from events.webhooks import secrets, services
 from events.webhooks.models import Endpoint

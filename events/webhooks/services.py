@@ -21,7 +21,7 @@ from django.utils import timezone
 
 from audit.models import Action
 from audit.record import record
-from config.runtime.request_context import actor
+from config.request_context import actor
 from events.webhooks import policy, secrets
 from events.webhooks.models import (
     FAILING,

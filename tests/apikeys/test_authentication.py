@@ -13,8 +13,8 @@ from redis import Redis
 
 from apikeys import keys
 from apikeys.models import ApiKey
-from config.runtime.key_format import PUBLIC_LENGTH
-from config.runtime.postgresql import roles
+from config import roles
+from config.key_format import PUBLIC_LENGTH
 from tests.support import factories
 from tests.support.client import Response, get, golden
 from tests.support.factories import Tenant

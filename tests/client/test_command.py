@@ -16,7 +16,7 @@ import dtd.command
 import pytest
 from dtd import models
 
-from config.runtime.ports import free_port
+from config.ports import free_port
 from documents.models import Document
 from tests.events.test_events import settled
 from tests.support import factories

@@ -4,7 +4,7 @@ import pytest
 from django.db import DatabaseError
 
 from audit.models import AuditEntry
-from config.runtime.database import fetch
+from config.database import fetch
 from tests.support.database import execute
 from tests.support.factories import Tenant
 

@@ -11,7 +11,7 @@ from redis import RedisError
 
 from audit.checks import writable
 from config import cache
-from config.runtime.database import fetch
+from config.database import fetch
 from tests.support.client import Response
 from tests.support.database import no_entries, read_only
 from tests.support.factories import Tenant

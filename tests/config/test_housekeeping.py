@@ -8,7 +8,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
-from config.runtime.postgresql import roles
+from config import roles
 from events.models import Event
 from events.webhooks import secrets
 from events.webhooks.models import Delivery

@@ -18,7 +18,7 @@ import pytest
 from django.conf import settings
 
 from apikeys import keys
-from config.runtime.logs import RedactingFormatter, redact
+from config.logs import RedactingFormatter, redact
 from tests.config.test_errors import renamed
 from tests.support import factories, staff
 from tests.support.client import get

@@ -14,7 +14,7 @@ from django.test import Client
 from django.urls import reverse
 
 from audit.models import AuditEntry
-from config.runtime.postgresql import roles
+from config import roles
 from documents.evidence import BATCH
 from documents.models import Document
 from tests.support import factories

@@ -15,7 +15,7 @@ from audit.scope import Scope
 from audit.sealing.leaves import DATA
 from audit.sealing.note import Statement
 from audit.sealing.tree import StoredTree, leaf_hash, root_of_proof
-from config.runtime.postgresql import roles
+from config import roles
 from documents import evidence
 from documents.evidence import Trail
 from documents.models import Document

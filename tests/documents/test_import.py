@@ -15,7 +15,7 @@ from django.core.management import CommandError, call_command
 from django.db import connection, transaction
 
 from audit.models import Action, AuditEntry
-from config.runtime.request_context import actor
+from config.request_context import actor
 from documents.importing import files
 from documents.importing.importer import BATCH
 from documents.models import Document, Recipient, StoredFile

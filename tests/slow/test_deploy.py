@@ -21,7 +21,7 @@ from django.conf import settings
 
 from audit.models import AuditEntry, Checkpoint
 from config import env
-from config.runtime.ports import accepts_connections, free_port
+from config.ports import accepts_connections, free_port
 from tests.support import factories, seals, server
 from tests.support.factories import Tenant
 from tests.support.nginx import program

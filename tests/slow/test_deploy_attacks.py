@@ -13,7 +13,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from config.runtime.ports import accepts_connections, free_port
+from config.ports import accepts_connections, free_port
 from tests.drill.__main__ import guide
 from tests.slow.test_deploy import DEPLOY, compose
 from tests.support import nginx_files

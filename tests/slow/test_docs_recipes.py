@@ -12,7 +12,7 @@ import pytest
 from django.core.management import call_command
 
 from config.docs.pages import PAGES
-from config.runtime.ports import free_port
+from config.ports import free_port
 from documents.models import Document
 from tests.events.test_events import settled
 from tests.support import factories

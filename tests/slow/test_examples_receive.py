@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from config.runtime.ports import free_port
+from config.ports import free_port
 from documents.models import Document
 from tests.support import factories
 from tests.support.examples import Examples, Requests

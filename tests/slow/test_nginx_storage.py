@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from config.runtime.ports import free_port
+from config.ports import free_port
 from tests.support import factories
 from tests.support.factories import Tenant
 from tests.support.nginx import Nginx, make_certificate, program

@@ -18,7 +18,7 @@ import psutil
 import pytest
 
 from audit.sealing import laptop
-from config.runtime.ports import free_port, usable_port
+from config.ports import free_port, usable_port
 from documents.demo import DATA
 from tests.support.processes import all_gone, bare_environment, kill_group, manage, start, using
 from tests.support.proxy import HOST

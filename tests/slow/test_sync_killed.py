@@ -20,7 +20,7 @@ import psutil
 import pytest
 from django.db.models.functions import Now
 
-from config.runtime.ports import free_port
+from config.ports import free_port
 from documents.models import Document, StoredFile
 from events.webhooks import services
 from events.webhooks.models import Delivery, DeliveryState

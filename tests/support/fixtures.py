@@ -15,7 +15,7 @@ from django.db import connection
 from django.test import Client, TransactionTestCase
 from pytest_django import DjangoDbBlocker
 
-from config.runtime.postgresql import roles
+from config import roles
 from documents import storage
 from tests.support import factories, seals, staff
 from tests.support.browser import browser, chromium  # noqa: F401 - fixtures

@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 import psutil
 import pytest
 
-from config.runtime.ports import free_port
+from config.ports import free_port
 from tests.support import nginx_files
 from tests.support.client import Response
 from tests.support.proxy import HOST

@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 from redis import Redis, RedisError
 
-from config.runtime.ports import free_port
+from config.ports import free_port
 from tests.support.proxy import HOST
 from tests.support.redis_service import redis_program
 from tests.support.server import eventually

@@ -18,8 +18,8 @@ import psutil
 from django.conf import settings
 
 from config import cache
-from config.runtime.database import fetch
-from config.runtime.ports import free_port
+from config.database import fetch
+from config.ports import free_port
 from tests.support import openapi
 from tests.support.client import Response
 from tests.support.proxy import HOST, Proxy

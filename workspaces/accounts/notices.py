@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from config.console.base import request_user
 from config.console.formatting import exact
-from config.runtime.request_context import base_url, client_info
+from config.request_context import base_url, client_info
 from workspaces import mails
 
 

@@ -23,7 +23,7 @@ from django.views.decorators.cache import never_cache
 from audit.models import Action
 from audit.record import record
 from config.console.base import request_user
-from config.runtime.request_context import base_url
+from config.request_context import base_url
 from workspaces import mails
 from workspaces.accounts import known_browser
 from workspaces.accounts.logins import with_login

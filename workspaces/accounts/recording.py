@@ -15,7 +15,7 @@ from django.db.models.signals import m2m_changed, post_delete, pre_save
 
 from audit.models import Action
 from audit.record import record
-from config.runtime.request_context import actor
+from config.request_context import actor
 
 # In this order in an entry, so that the end, which is cut off if it is too long, matters least.
 FIELDS = ("is_superuser", "is_staff", "is_active", "username", "email", "first_name", "last_name")

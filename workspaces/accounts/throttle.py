@@ -11,7 +11,7 @@ from django.http import HttpRequest, HttpResponse
 from django_ratelimit import ALL
 from django_ratelimit.core import get_usage
 
-from config.runtime.request_context import client_address, network_of
+from config.request_context import client_address, network_of
 
 logger = logging.getLogger(__name__)
 

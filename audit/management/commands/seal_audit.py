@@ -14,11 +14,11 @@ from audit.sealing import checkpoints
 from audit.sealing.keys import public_keys, signing_key
 from audit.sealing.sealer import BATCH, SEAL_EVERY, Sealer, SealRefused
 from audit.sealing.witnesses import Publisher, witnesses
+from config.database import UNAVAILABLE
 from config.management.progress import InterruptibleCommand, Progress, first_line
 from config.management.shutdown import Shutdown, Stopped, graceful_shutdown
-from config.runtime.database import UNAVAILABLE
-from config.runtime.postgresql.roles import as_sealer
-from config.runtime.request_context import actor
+from config.request_context import actor
+from config.roles import as_sealer
 
 SECONDS = 60.0  # that a seal may need
 

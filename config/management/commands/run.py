@@ -16,13 +16,12 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 from django.db import connections
 
-from config import env
+from config import env, static_files
 from config.dev import services
 from config.dev.services import HOST, Program
 from config.management.commands import demo as demo_command
-from config.runtime import static_files
-from config.runtime.ports import free_port, usable_port
-from config.runtime.postgresql.roles import as_owner
+from config.ports import free_port, usable_port
+from config.roles import as_owner
 from documents import demo
 from events.webhooks import demo as webhooks
 from workspaces.models import Membership

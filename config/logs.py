@@ -14,8 +14,8 @@ from django.conf import settings
 from django.http import HttpRequest
 from django.utils.encoding import escape_uri_path
 
-from config.runtime.key_format import cut_raw_keys
-from config.runtime.request_context import client_address
+from config.key_format import cut_raw_keys
+from config.request_context import client_address
 
 # What a line as text has, besides the request itself and its response.
 SHOWN = ("bytes", "key_prefix", "workspace_id", "client_address", "reason")
@@ -137,8 +137,8 @@ def configuration(format: str) -> dict[str, Any]:
         "version": 1,
         "disable_existing_loggers": False,
         "formatters": {
-            "text": {"()": "config.runtime.logs.RedactingFormatter", "format": text, "style": "{"},
-            "json": {"()": "config.runtime.logs.JsonFormatter"},
+            "text": {"()": "config.logs.RedactingFormatter", "format": text, "style": "{"},
+            "json": {"()": "config.logs.JsonFormatter"},
         },
         "filters": {
             "has_traceback": {

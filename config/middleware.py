@@ -5,9 +5,9 @@ from collections.abc import Callable
 
 from django.http import HttpRequest, HttpResponse
 
-from config.runtime import metrics
-from config.runtime.logs import log_request, request_id
-from config.runtime.request_context import Notes, current_request, new_request_id
+from config import metrics
+from config.logs import log_request, request_id
+from config.request_context import Notes, current_request, new_request_id
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
 
