@@ -10,6 +10,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
+from ipaddress import ip_address, ip_network
 from pathlib import Path
 from typing import Any
 
@@ -281,6 +282,14 @@ def test_compose_file_pins_images_mounts_files_that_exist_and_opens_only_nginx()
         assert all((DEPLOY / each).is_file() for each in files), name
         assert "network_mode" not in service, name
         assert ("ports" in service) == (name == "nginx")
+
+
+def test_compose_file_gives_no_fixed_address_to_another_container() -> None:
+    text = (DEPLOY / "compose.yaml").read_text()
+    [given] = re.findall(r"ip_range: ([\d./]+)", text)
+    fixed = re.findall(r"ipv4_address: ([\d.]+)", text)
+    assert fixed
+    assert [each for each in fixed if ip_address(each) in ip_network(given)] == []
 
 
 def test_compose_file_runs_what_the_units_run_but_seals_and_checks() -> None:
