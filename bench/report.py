@@ -31,7 +31,7 @@ TARGETS = {
 }
 # Of each target that is not met: why not, in a sentence, by the row's first two cells.
 _CLASSIC = (
-    "no: DRF's parts, two round trips to Redis for django-ratelimit and a log line cost the rest"
+    "no: DRF's parts, a statement more and a log line cost the rest"
 )
 WHY_NOT: dict[tuple[str, str], str] = dict.fromkeys(
     ((endpoint, f"requests/s of {STARLETTE}") for endpoint in TARGETS), _CLASSIC

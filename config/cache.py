@@ -16,6 +16,7 @@ from config import metrics
 
 logger = logging.getLogger(__name__)
 
+COUNTERS = 1_000  # that a thread remembers; each lasts for a minute or an hour
 PAUSE = 1.0  # seconds for which a thread leaves Redis alone after a failure
 _thread = threading.local()  # a connection each; redis-py's pool takes five times as long
 
@@ -24,14 +25,24 @@ class CounterCache(BaseCache):
     """Whole numbers in Redis, with the methods that django-ratelimit calls.
 
     A Redis that does not respond, or refuses, fails no request: the cache `process` counts instead.
+
+    django-ratelimit adds a counter before each increment. A thread asks Redis for that once: the
+    second round trip took 5 to 7 % of a request for one document.
     """
 
     def __init__(self, location: str, params: dict[str, Any]) -> None:
         super().__init__(params)
+        self._added: dict[str, int] = {}  # counters that exist, as far as is known: their seconds
 
     def add(self, key: str, value: int, timeout: float, version: int | None = None) -> bool:  # type: ignore[override]
+        if key in self._added:
+            return False
         try:
-            return _call("SET", key, value, "NX", "EX", int(timeout)) is not None
+            added = _call("SET", key, value, "NX", "EX", int(timeout)) is not None
+            if len(self._added) >= COUNTERS:
+                self._added.clear()
+            self._added[key] = int(timeout)
+            return added
         except RedisError:
             return caches["process"].add(key, value, timeout)
 
@@ -44,7 +55,10 @@ class CounterCache(BaseCache):
 
     def incr(self, key: str, delta: int = 1, version: int | None = None) -> int:
         try:
-            return int(_call("INCRBY", key, delta))
+            count = int(_call("INCRBY", key, delta))
+            if count == delta:  # Redis has lost the counter, and made it anew without an end
+                _call("EXPIRE", key, self._added.get(key, 3600))
+            return count
         except RedisError:
             caches["process"].add(key, 0)  # `add` may have been the last that reached Redis
             return caches["process"].incr(key, delta)
