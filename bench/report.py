@@ -30,9 +30,7 @@ TARGETS = {
     ME: {FORMER: 1.15, STARLETTE: 0.55, DRF: 13},
 }
 # Of each target that is not met: why not, in a sentence, by the row's first two cells.
-_CLASSIC = (
-    "no: DRF's parts, a statement more and a log line cost the rest"
-)
+_CLASSIC = "no: DRF's parts, a statement more and a log line cost the rest"
 WHY_NOT: dict[tuple[str, str], str] = dict.fromkeys(
     ((endpoint, f"requests/s of {STARLETTE}") for endpoint in TARGETS), _CLASSIC
 )
