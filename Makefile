@@ -2,7 +2,7 @@
 PYTHON ?= python3
 PORT ?= 8000
 DATA_DIR ?= var
-# Of make bench: full or small; also ROUNDS, and FORMER, another checkout's folder.
+# Of make bench: full or small; also ROUNDS.
 SCALE ?= full
 export PORT DATA_DIR
 
@@ -103,8 +103,7 @@ pictures: $(STAMP)
 		tests/slow/test_pictures.py
 
 bench: $(STAMP)
-	@$(BIN)/python -m bench --scale $(SCALE) $(if $(ROUNDS),--rounds $(ROUNDS)) \
-		$(if $(FORMER),--former $(FORMER))
+	@$(BIN)/python -m bench --scale $(SCALE) $(if $(ROUNDS),--rounds $(ROUNDS))
 
 faults: $(STAMP)
 	@$(BIN)/python -m bench.faults $(if $(SHORT),--short) $(if $(ONLY),--only $(ONLY))

@@ -3,12 +3,11 @@
 import argparse
 import sys
 from dataclasses import replace
-from pathlib import Path
 
 from bench import report
 from bench.loading import FULL, SMALL
 from bench.rounds import CONNECTIONS, measure_all
-from bench.servers import AT_ONCE, FORMER, VARIANTS, WORKERS, former
+from bench.servers import AT_ONCE, VARIANTS, WORKERS
 from bench.stack import Stack
 from bench.traffic import USES
 
@@ -17,24 +16,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Measures the service and its peers.")
     parser.add_argument("--scale", choices=("full", "small"), default="full")
     parser.add_argument("--rounds", type=int)
-    parser.add_argument("--former", type=Path, help="the folder of another checkout")
-    parser.add_argument("--former-start", default="", help="its command, with {port}")
     options = parser.parse_args()
     scale = SMALL if options.scale == "small" else FULL
     scale = replace(scale, rounds=options.rounds or scale.rounds)
     stack = Stack("bench")
     stack.set_as_in_production()
     stack.load(scale)
-    variants, beside = VARIANTS, ""
-    if options.former:
-        folder = options.former.resolve()
-        variants = {**VARIANTS, FORMER: former(folder, options.former_start)}
-        beside = f"- Former release: {report.commit(folder) or folder.name}, on the same database\n"
-    costs = measure_all(stack, scale, variants)
+    costs = measure_all(stack, scale, VARIANTS)
     targets, failed = report.judged(report.targets(costs), scale.slack)
     smoke = "A smoke test: its numbers mean nothing." if scale.name == "small" else ""
     numbers = {"uses": USES, "connections": CONNECTIONS, "workers": WORKERS, "threads": AT_ONCE}
-    tables = {"beside": beside, "targets": targets, "measured": report.measured(costs)}
+    tables = {"targets": targets, "measured": report.measured(costs)}
     text = report.write(stack, "performance.md", smoke=smoke, scale=scale, **tables, **numbers)
     sys.stdout.write(text)
     if failed:

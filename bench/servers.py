@@ -21,7 +21,7 @@ from config.ports import free_port
 PATIENCE = 60.0  # seconds that anything gets to start or to stop
 CORES = sorted(os.sched_getaffinity(0))
 WORKERS = len(CORES)  # processes, for all
-OURS, FORMER, DRF, STARLETTE = "this service", "former release", "stock DRF", "raw Starlette"
+OURS, DRF, STARLETTE = "this service", "stock DRF", "raw Starlette"
 Process = subprocess.Popen[bytes]
 
 
@@ -43,11 +43,10 @@ AS_INSTALLED = {"PYTHONPATH": str(ROOT / "bench" / "peers" / "without_hiredis")}
 
 
 class Variant(NamedTuple):
-    """What is compared: the command that starts it on `{port}`, variables, and its folder."""
+    """What is compared: the command that starts it on `{port}`, and variables."""
 
     command: str
     environment: Mapping[str, str]
-    folder: Path = ROOT
 
 
 # Each as its own community would run it; only this service writes a log line for each request.
@@ -64,22 +63,6 @@ VARIANTS = {
 }
 
 
-def former(folder: Path, command: str) -> Variant:
-    """Another checkout of this service, and how it starts; found out if that is empty.
-
-    A release that had a server of its own, with one worker for each port, is started by granian
-    with its number of threads instead: that server costs nothing a request.
-    """
-    environment, threads = {**AS_INSTALLED, **API}, AT_ONCE
-    if (folder / "config" / "server").is_dir():
-        environment["DJANGO_SETTINGS_MODULE"], threads = "config.settings", 384
-    environment["STATIC_ROOT"] = str(folder / "var" / "static")
-    collect = [sys.executable, "-m", "django", "collectstatic", "--no-input", "--verbosity", "0"]
-    subprocess.run(collect, cwd=folder, env={**os.environ, **environment}, check=True)  # noqa: S603
-    command = command or f"{GRANIAN} --workers {WORKERS} {WSGI} {threads}"
-    return Variant(command, environment, folder)
-
-
 def on_port(command: str, port: int) -> list[str]:
     """A command of the virtual environment, its `{port}` filled in."""
     program, *words = command.format(port=port).split()
@@ -87,14 +70,12 @@ def on_port(command: str, port: int) -> list[str]:
 
 
 @contextlib.contextmanager
-def started(
-    command: Sequence[str], environment: Mapping[str, str], log: Path, folder: Path = ROOT
-) -> Iterator[Process]:
+def started(command: Sequence[str], environment: Mapping[str, str], log: Path) -> Iterator[Process]:
     """A process that ends with the benchmark, however that ends; a server may not respond yet."""
     with log.open("wb") as output:
         process = subprocess.Popen(  # noqa: S603 - our own
             command,
-            cwd=folder,
+            cwd=ROOT,
             env={**os.environ, **environment},
             stdout=output,
             stderr=output,
@@ -155,7 +136,7 @@ def serving(variants: Mapping[str, Variant], folder: Path) -> Iterator[dict[str,
         for title, each in variants.items():
             port, log = free_port(), folder / f"{title.replace(' ', '-')}.log"
             command = on_port(each.command, port)
-            running = started(command, each.environment, log, each.folder)
+            running = started(command, each.environment, log)
             process = stopping.enter_context(running)
             client = httpx.Client(base_url=f"http://{HOST}:{port}", timeout=60)
             servers[title] = Server(title, port, process, stopping.enter_context(client))
