@@ -100,7 +100,7 @@ class Command(BaseCommand):
         except RuntimeError as exc:
             raise CommandError(str(exc)) from exc
         finally:
-            env.file().unlink()
+            env.file().unlink(missing_ok=True)  # somebody may have deleted the folder
         raise CommandError(f"Without the server all ends; see {programs[0].log}")
 
 
