@@ -13,9 +13,8 @@ from redis import Redis
 
 from apikeys import keys
 from apikeys.models import ApiKey
-from config import roles
 from config.key_format import PUBLIC_LENGTH
-from tests.support import factories
+from tests.support import factories, roles
 from tests.support.client import Response, get, golden
 from tests.support.factories import Tenant
 from tests.support.server import Server, eventually

@@ -12,7 +12,7 @@ from django.db import DatabaseError, IntegrityError, connection, transaction
 from django.utils import timezone
 
 from audit.models import AuditEntry
-from config import roles
+from tests.support import roles
 from tests.support.database import execute, grant_privileges
 from tests.support.factories import Tenant, at
 

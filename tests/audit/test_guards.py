@@ -9,7 +9,7 @@ from django.core.management import CommandError, call_command
 
 from audit.models import AuditEntry
 from audit.sealing import guards
-from config import roles
+from tests.support import roles
 from tests.support.database import execute, grant_privileges
 
 

@@ -8,11 +8,10 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
-from config import roles
 from events.models import Event
 from events.webhooks import secrets
 from events.webhooks.models import Delivery
-from tests.support import factories
+from tests.support import factories, roles
 from tests.support.factories import Tenant
 from tests.support.receiver import endpoint
 from tests.support.usage import refused

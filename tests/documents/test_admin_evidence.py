@@ -14,10 +14,9 @@ from django.test import Client
 from django.urls import reverse
 
 from audit.models import AuditEntry
-from config import roles
 from documents.evidence import BATCH
 from documents.models import Document
-from tests.support import factories
+from tests.support import factories, roles
 from tests.support.database import without_triggers
 from tests.support.evidence import verify
 from tests.support.factories import Tenant

@@ -15,11 +15,10 @@ from audit.scope import Scope
 from audit.sealing.leaves import DATA
 from audit.sealing.note import Statement
 from audit.sealing.tree import StoredTree, leaf_hash, root_of_proof
-from config import roles
 from documents import evidence
 from documents.evidence import Trail
 from documents.models import Document
-from tests.support import factories
+from tests.support import factories, roles
 from tests.support.database import without_triggers
 from tests.support.evidence import exported, parsed, verify
 from tests.support.factories import Tenant, uid

@@ -11,8 +11,8 @@ from django.conf import settings
 from django.db import connection, transaction
 
 from audit.models import AuditEntry
-from config import roles
 from config.database import fetch
+from tests.support import roles
 from tests.support.server import ROOT, end_connections
 
 

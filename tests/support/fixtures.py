@@ -15,9 +15,8 @@ from django.db import connection
 from django.test import Client, TransactionTestCase
 from pytest_django import DjangoDbBlocker
 
-from config import roles
 from documents import storage
-from tests.support import factories, seals, staff
+from tests.support import factories, roles, seals, staff
 from tests.support.browser import browser, chromium  # noqa: F401 - fixtures
 from tests.support.client import api_client, forget_requests, send_forms_as_browsers_do
 from tests.support.database import empty_tables

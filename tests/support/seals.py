@@ -9,7 +9,7 @@ from audit.models import Action, AuditEntry, Checkpoint
 from audit.record import record
 from audit.sealing.keys import PrivateKey
 from audit.sealing.sealer import Sealer
-from config import roles
+from tests.support import roles
 from tests.support.database import without_triggers
 
 KEY = PrivateKey.generate("documents.example.com/audit")

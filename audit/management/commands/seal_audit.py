@@ -18,7 +18,7 @@ from config.database import UNAVAILABLE
 from config.management.progress import InterruptibleCommand, Progress, first_line
 from config.management.shutdown import Shutdown, Stopped, graceful_shutdown
 from config.request_context import actor
-from config.roles import as_sealer
+from config.roles import as_role
 
 SECONDS = 60.0  # that a seal may need
 
@@ -46,7 +46,7 @@ class Command(InterruptibleCommand):
         )
 
     def handle(self, *, follow: bool, every: float, after_restore: bool, **options: Any) -> None:
-        with as_sealer():
+        with as_role(settings.DATABASE_SEALER_URL):
             self.run(follow=follow, every=every, after_restore=after_restore)
 
     def run(self, *, follow: bool, every: float, after_restore: bool) -> None:

@@ -21,7 +21,7 @@ from config.dev import services
 from config.dev.services import HOST, Program
 from config.management.commands import demo as demo_command
 from config.ports import free_port, usable_port
-from config.roles import as_owner
+from config.roles import as_role
 from documents import demo
 from events.webhooks import demo as webhooks
 from workspaces.models import Membership
@@ -71,7 +71,7 @@ class Command(BaseCommand):
 
     def prepare(self) -> None:
         self.stdout.write("Preparing the database …")
-        with as_owner():
+        with as_role(os.environ.get("DATABASE_OWNER_URL", "")):
             call_command("migrate", verbosity=0)
         static_files.collect()
         demo_command.load(self.stdout.write)
