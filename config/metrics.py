@@ -6,7 +6,6 @@ A server has them at `/metrics`, where nginx does not lead; a command on a port 
 import logging
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
-from functools import cache
 
 from django.db import DEFAULT_DB_ALIAS, connections
 from django.db import Error as DatabaseError
@@ -60,18 +59,8 @@ class DatabaseCollector(Collector):
 REGISTRY.register(DatabaseCollector())
 
 
-@cache  # looking a label up costs more than counting
-def _request_counter(method: str, route: str, status: int) -> Counter:
-    return _requests.labels(method, route, status)
-
-
-@cache
-def _request_histogram(route: str) -> Histogram:
-    return _seconds.labels(route)
-
-
 def observe_request(method: str, route: str, status: int, seconds: float) -> None:
     """Counts a request to a URL pattern, whose response began after so many seconds."""
     known = method if method in METHODS else "other"  # a client can invent methods
-    _request_counter(known, route, status).inc()
-    _request_histogram(route).observe(seconds)
+    _requests.labels(known, route, status).inc()
+    _seconds.labels(route).observe(seconds)
