@@ -6,9 +6,8 @@ from typing import Any, NamedTuple
 from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.views.decorators.http import require_safe
 
-from config.api.errors import MethodNotAllowed
-from config.api.exceptions import error_response
 from config.api.openapi import DOCUMENT
 from config.api.parameters import LIMIT_MAX, REQUESTS_PER_MINUTE
 from config.docs.reference import fields, operations
@@ -47,53 +46,49 @@ class Page(NamedTuple):
     path: str  # after /api/docs/
     title: str
     template: str
-    about: dict[str, Any]  # for the template
+    operation: dict[str, Any] = {}  # of a page of the reference
 
 
 CHANGELOG = (settings.BASE_DIR / "templates" / "docs" / "changelog.md").read_text()
 RELEASE = r"^## (?P<number>\S+)(?: \((?P<date>.+)\))?$(?P<changes>(?:\n(?!## ).*)*)"
-ABOUT: dict[str, dict[str, Any]] = {
-    "states": {"fields": fields({"$ref": "#/components/schemas/WorkspaceDocument"})},
-    "changelog": {
-        "releases": [each.groupdict() for each in re.finditer(RELEASE, CHANGELOG, re.MULTILINE)]
-    },
-}
+RELEASES = [each.groupdict() for each in re.finditer(RELEASE, CHANGELOG, re.MULTILINE)]
+FIELDS = fields({"$ref": "#/components/schemas/WorkspaceDocument"})
 SECTIONS = {
-    section: [
-        Page(path, title, f"docs/{path or 'start'}.html", ABOUT.get(path, {}))
-        for path, title in titles.items()
-    ]
+    section: [Page(path, title, f"docs/{path or 'start'}.html") for path, title in titles.items()]
     for section, titles in GUIDE.items()
 }
 SECTIONS["Reference"] = [
     *(
-        Page(f"reference/{each['id']}", each["summary"], "docs/operation.html", {"operation": each})
+        Page(f"reference/{each['id']}", each["summary"], "docs/operation.html", each)
         for each in operations()
     ),
-    Page("reference/headers", "Methods and headers", "docs/headers.html", DOCUMENT["components"]),
+    Page("reference/headers", "Methods and headers", "docs/headers.html"),
 ]
 PAGES = [page for pages in SECTIONS.values() for page in pages]
 NUMBERS = {page.path: number for number, page in enumerate(PAGES)}
 
 
+@require_safe
 def page(request: HttpRequest, path: str = "") -> HttpResponse:
     """A page of the documentation. Its commands have the address that it was requested with."""
-    if request.method not in ("GET", "HEAD"):
-        return error_response(MethodNotAllowed())
     if path not in NUMBERS:
         raise Http404
     current = PAGES[NUMBERS[path]]
     context = {
         "base": request.build_absolute_uri("/").rstrip("/"),
+        "fields": FIELDS,
+        "headers": DOCUMENT["components"]["headers"],
         "limit": LIMIT_MAX,
         "next": next(iter(PAGES[NUMBERS[path] + 1 :]), None),
+        "operation": current.operation,
         "page": current,
         "rate": REQUESTS_PER_MINUTE,
+        "releases": RELEASES,
         "sections": SECTIONS,
         "support": settings.SUPPORT_EMAIL,
         "version": DOCUMENT["info"]["version"],
     }
-    response = render(request, current.template, context | current.about)
+    response = render(request, current.template, context)
     response["Cache-Control"] = "no-cache"
     response["Content-Security-Policy"] = CONTENT_SECURITY_POLICY
     return response

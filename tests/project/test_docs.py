@@ -128,7 +128,6 @@ def test_docs_page_is_read_only() -> None:
     for method in ("POST", "PUT", "DELETE", "OPTIONS"):
         response = Client().generic(method, PAGE)
         assert (response.status_code, response["Allow"]) == (405, "GET, HEAD")
-        assert response.json() == golden("wrong_method")
 
 
 def test_docs_page_commands_have_the_address_of_the_request(settings: Any) -> None:
