@@ -12,6 +12,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+from cryptography import x509
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, Info, Tags, Warning, register  # noqa: A004
 from django.db import connection
@@ -24,8 +25,8 @@ from config.database import fetch
 from config.logs import redact
 
 DATABASE = "Check DATABASE_URL, and that PostgreSQL runs."
-SECONDS = 2.0  # for the response of another program
-TLS, NGINX = Path("/etc/documents-api/tls"), ("127.0.0.1", 443)  # as deploy/install makes it
+SECONDS = 2.0  # for each response of another program
+TLS, NGINX = Path("/etc/documents-api/tls"), ("127.0.0.1", 443)
 
 Found = Iterator[CheckMessage]
 
@@ -33,22 +34,23 @@ Found = Iterator[CheckMessage]
 def asks_service(name: str, *tags: str, hint: str) -> Callable[..., Any]:
     """Registers a check that asks a service, for `--deploy --database default`.
 
-    If the service does not respond, that is an error with this hint. In the ids of what the check
-    finds, the name "config.007" becomes "config.E007", or W or I. `/readyz` looks for the tags.
+    If the service does not respond, that is an error with this hint; what was found before stays.
+    In ids, the name "config.004" becomes "config.E004", or W or I. `/readyz` looks for the tags.
     """
 
-    def decorate(find: Callable[[], Found | None]) -> Callable[..., list[CheckMessage]]:
+    def decorate(find: Callable[[], Any]) -> Callable[..., list[CheckMessage]]:
         what = find.__name__.replace("_", " ").capitalize()
 
         @register(Tags.database, *tags, deploy=True)
         def check(databases: Any = None, **kwargs: Any) -> list[CheckMessage]:
             if not databases:
                 return []
+            found: list[CheckMessage] = []
             try:
-                found = [*(find() or ())] or [Info(f"{what}: nothing is wrong.")]
+                found.extend(find() or [Info(f"{what}: nothing is wrong.")])
             except Exception as exc:
                 why = str(exc).strip().partition("\n")[0] or type(exc).__name__
-                found = [Error(redact(f"{what}: {why}"), hint=hint)]
+                found.append(Error(redact(f"{what}: {why}"), hint=hint))
             for each in found:
                 each.id = name.replace(".", f".{type(each).__name__[0]}")
             return found
@@ -61,21 +63,10 @@ def asks_service(name: str, *tags: str, hint: str) -> Callable[..., Any]:
 @register()
 def environment(**kwargs: Any) -> list[CheckMessage]:
     """What the service refuses to start with."""
-    found = [(f"{each.name} is not set.", f"Set it to {each.help}.") for each in env.missing()]
-    for key in (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS):
-        if key != "not-set" and (len(key) < 50 or len(set(key)) < 5):
-            found.append(("SECRET_KEY or a fallback can be guessed.", "Use 50 random characters."))
-    return [Error(text, hint=hint, id="config.E001") for text, hint in found]
-
-
-@asks_service("config.003", "readyz migrations", hint=DATABASE)
-def database() -> Found:
-    executor = MigrationExecutor(connection)
-    if plan := executor.migration_plan(executor.loader.graph.leaf_nodes()):
-        text = f"The database lacks {', '.join(str(migration) for migration, _ in plan)}."
-        yield Error(text, hint="Run: deploy/manage migrate")
-    [(number, role)] = fetch("SELECT current_setting('server_version'), current_user", [])
-    yield Info(f"{version.line()}, with PostgreSQL {number} as {role}.")
+    return [
+        Error(f"{each.name} is not set.", hint=f"Set it to {each.help}.", id="config.E001")
+        for each in env.missing()
+    ]
 
 
 # PostgreSQL shows other roles' sessions to a member of pg_read_all_stats. A second sealer waits for
@@ -87,60 +78,51 @@ _IN_THE_WAY = """
         xact_start < now() - interval '2 s' AND pid IN (
             SELECT unnest(pg_blocking_pids(pid)) FROM pg_stat_activity
             WHERE wait_event_type = 'Lock' AND wait_event <> 'advisory')
-        OR xact_start < now() - interval '1 minute' AND state LIKE 'idle%%'
-        OR xact_start < now() - interval '1 hour' AND backend_type = 'client backend')
+        OR xact_start < now() - interval '10 min' AND backend_type = 'client backend')
 """
 
 
-@asks_service("config.004", hint=DATABASE)
-def transactions() -> Found:
-    """Whose transaction others wait for, or does not end."""
+@asks_service("config.002", "readyz migrations", hint=DATABASE)
+def database() -> Found:
+    """Whether it has all tables, a transaction is in the way, and old sessions are deleted."""
+    executor = MigrationExecutor(connection)
+    if plan := executor.migration_plan(executor.loader.graph.leaf_nodes()):
+        text = f"The database lacks {', '.join(str(migration) for migration, _ in plan)}."
+        yield Error(text, hint="Run: deploy/manage migrate")
+    [(number, role)] = fetch("SELECT current_setting('server_version'), current_user", [])
+    yield Info(f"{version.line()}, with PostgreSQL {number} as {role}.")
     for pid, who, seconds in fetch(_IN_THE_WAY, []):
         text = f"A transaction of pid {pid} ({who}), {seconds:,} s old, is in the way of others."
         hint = f"If it should not go on, run as postgres: SELECT pg_terminate_backend({pid})"
-        yield Error(text, hint=hint)
-
-
-@asks_service("config.005", hint=DATABASE)
-def housekeeping() -> Found:
-    """Whether it runs: every ten minutes, it deletes the sessions that have expired."""
+        yield Warning(text, hint=hint)
     sessions = import_string(f"{settings.SESSION_ENGINE}.SessionStore").get_model_class().objects
     if sessions.filter(expire_date__lt=timezone.now() - timedelta(hours=1)).exists():
-        hint = "Look at: journalctl -u documents-api-worker"
-        yield Warning("Housekeeping has not run for an hour.", hint=hint)
+        yield Warning("Housekeeping is late.", hint="Look at: journalctl -u documents-api-worker")
 
 
-@asks_service("config.006", "readyz counter", hint="Check REDIS_URL, and that Redis may write.")
-def redis() -> Found:
+@asks_service("config.003", "readyz counter", hint="Check REDIS_URL, and that Redis may write.")
+def redis() -> list[CheckMessage]:
     cache.check()
-    if settings.COUNT_IN_PROCESS:
-        hint = "Set REDIS_URL to redis://HOST:PORT/NUMBER, unless the service is one process."
-        yield Warning("Each process counts requests and allows the whole rate limit.", hint=hint)
+    hint = "Set REDIS_URL to redis://HOST:PORT/NUMBER, unless the service is one process."
+    warning = Warning("Each process counts requests and allows the whole rate limit.", hint=hint)
+    return [warning] if settings.COUNT_IN_PROCESS else []
 
 
 def _run(*command: str) -> str:
     return subprocess.run(command, capture_output=True, text=True, timeout=SECONDS).stdout  # noqa: S603
 
 
-@asks_service("config.007", hint="Run as root: systemctl status")
+@asks_service("config.004", hint="Run as root: systemctl status")
 def machine() -> Found:
-    """Units that have failed, and the clock."""
-    if not Path("/run/systemd/system").exists():
-        return
-    options = ("--failed", "--plain", "--no-legend", "documents-api*")
-    for line in _run("systemctl", "list-units", *options).splitlines():
-        unit = line.split()[0]
-        yield Error(f"{unit} has failed.", hint=f"Look at: journalctl -u {unit}")
-    clock = _run("timedatectl", "show", "--property", "NTPSynchronized", "--value").strip()
-    text = f"The clock is synchronised: {clock or 'unknown'}."
-    yield (Warning if clock == "no" else Info)(text, hint="Install systemd-timesyncd.")
-
-
-@asks_service("config.008", hint="Run as root: systemctl status nginx")
-def certificate() -> Found:
-    """When nginx's certificate ends."""
-    from cryptography import x509  # noqa: PLC0415 - only a machine with nginx needs it
-
+    """Units that have failed, the clock, and the certificate, as deploy/install makes them."""
+    if Path("/run/systemd/system").exists():
+        options = ("--failed", "--plain", "--no-legend", "documents-api*")
+        for line in _run("systemctl", "list-units", *options).splitlines():
+            unit = line.split()[0]
+            yield Error(f"{unit} has failed.", hint=f"Look at: journalctl -u {unit}")
+        clock = _run("timedatectl", "show", "--property", "NTPSynchronized", "--value").strip()
+        text = f"The clock is synchronised: {clock or 'unknown'}."
+        yield (Warning if clock == "no" else Info)(text, hint="Install systemd-timesyncd.")
     if TLS.exists():
         pem = ssl.get_server_certificate(NGINX, timeout=SECONDS)
         ends = x509.load_pem_x509_certificate(pem.encode()).not_valid_after_utc

@@ -29,17 +29,15 @@ CACHE_SECONDS = 1.0  # so that requests to /readyz put no load on the parts
 
 _thread = ThreadPoolExecutor(1, "readyz")  # the only one that waits for a silent part
 _states: dict[str, str] = {}  # by part
-_check: Future[None] = Future()  # what fills them in
-_check.set_result(None)
+_check: Future[None] | None = None  # what fills them in
 _began = 0.0  # on the monotonic clock
 
 
 def _check_parts(states: dict[str, str]) -> None:
     for part in PARTS:
         found = run_checks(None, [f"readyz {part}"], True, [DEFAULT_DB_ALIAS])
-        errors = [each.msg for each in found if each.is_serious()]
-        for text in errors:
-            logger.error("Not ready: %s: %s", part, text)
+        if errors := [each.msg for each in found if each.is_serious()]:
+            logger.error("Not ready: %s: %s", part, " ".join(errors))
         states[part] = "failed" if errors else "ok"
     connection.close()
 
@@ -54,7 +52,7 @@ def live(request: HttpRequest) -> HttpResponse:
 def ready(request: HttpRequest) -> HttpResponse:
     """`/readyz`: 503 if it cannot serve; `degraded` if it can, with less."""
     global _began, _check, _states
-    if _check.done() and time.monotonic() > _began + CACHE_SECONDS:
+    if _check is None or _check.done() and time.monotonic() > _began + CACHE_SECONDS:
         _began, _states = time.monotonic(), dict.fromkeys(PARTS, "failed")
         _check = _thread.submit(_check_parts, _states)
     wait([_check], DEADLINE_SECONDS)

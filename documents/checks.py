@@ -1,6 +1,7 @@
 """System checks of object storage: they send requests to it."""
 
 from config.checks import asks_service
+from documents import storage
 
 HINT = "Check S3_ENDPOINT_URL, S3_BUCKET, S3_REGION and the keys."
 
@@ -8,13 +9,9 @@ HINT = "Check S3_ENDPOINT_URL, S3_BUCKET, S3_REGION and the keys."
 @asks_service("documents.001", hint=HINT)
 def object_storage() -> None:
     """Writes, reads, reads a part, deletes."""
-    from documents import storage  # noqa: PLC0415 - loads boto3
-
     storage.probe()
 
 
 @asks_service("documents.002", "readyz object_storage", hint=HINT)
 def bucket() -> None:
-    from documents import storage  # noqa: PLC0415 - loads boto3
-
     storage.check_bucket()

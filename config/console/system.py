@@ -2,21 +2,19 @@
 
 from django.conf import settings
 from django.contrib.admin import site
+from django.contrib.auth.decorators import permission_required
 from django.core.checks import WARNING, Tags, run_checks
-from django.core.exceptions import PermissionDenied
 from django.db import DEFAULT_DB_ALIAS
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
+from config.checks import SECONDS
 from config.database import part_limits
 
-SECONDS = 2.0  # for each statement of a check
 
-
+@permission_required("config.view_system", raise_exception=True)  # a superuser has all of them
 def page(request: HttpRequest) -> HttpResponse:
     """All findings, errors first; a laptop's variables are as `make run` sets them."""
-    if not (request.user.is_active and request.user.is_superuser):
-        raise PermissionDenied
     with part_limits(SECONDS):
         tags = [Tags.database] if settings.MAILBOX else None
         found = run_checks(None, tags, True, [DEFAULT_DB_ALIAS])

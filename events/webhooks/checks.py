@@ -9,9 +9,7 @@ from events.webhooks import monitoring
 @asks_service("webhooks.001", hint=DATABASE)
 def webhooks() -> Found:
     """Whether a process delivers in time."""
-    status = monitoring.read_status()
-    processes, endpoints = status["webhooks_processes"], status["webhooks_endpoints"]
-    late = status["webhooks_overdue_seconds"]
+    late, processes, endpoints = monitoring.read_status().values()
     yield (Error if (endpoints and not processes) or late > monitoring.LATE_SECONDS else Info)(
         f"Processes that deliver: {processes:.0f}. Webhooks: {endpoints:.0f}. The oldest delivery "
         f"has been due for {late:,.0f} s.",
