@@ -5,7 +5,6 @@ If that is killed after an e-mail was sent and before that is stored, it is sent
 
 import logging
 import time
-from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
 
@@ -14,9 +13,11 @@ from django.contrib.auth.models import User
 from django.core.mail import send_mail
 from django.db import close_old_connections
 from django.db.models import Q
+from django.http import HttpRequest
 from django.template.loader import render_to_string
 from django.utils import timezone
 
+from config.request_context import base_url
 from workspaces.models import Mail, Membership, Workspace
 
 logger = logging.getLogger(__name__)
@@ -37,25 +38,26 @@ def address_of(user: User) -> str:
     return next((each for each in (user.email, user.username) if "@" in each), "")
 
 
-def send(subject: str, template: str, context: Mapping[str, Any], to: str) -> None:
+def send(
+    request: HttpRequest, subject: str, template: str, context: dict[str, Any], to: str
+) -> None:
     """Adds an e-mail about an account. One to "" is never sent, and takes as long to add."""
     if available():
-        text = render_to_string(template, dict(context)).strip()
+        values = {**context, "base_url": base_url(request)}
+        text = render_to_string(template, values, request).strip()
         Mail.objects.create(to=to, subject=subject, text=text)
 
 
 def tell_admins(workspace: Workspace, subject: str, text: str, path: str, about: str = "") -> None:
     """Adds an e-mail, with a link to a page, for each admin of the workspace who wants e-mails.
 
-    Nobody gets another one with the same `about` within 30 days.
+    No address gets two, or another one with the same `about` within 30 days.
     """
     if available():
         text += settings.BASE_URL and f"\n\n{settings.BASE_URL}{path}"
         admins = Membership.objects.admins().filter(workspace=workspace, user__no_mails=None)
-        mails = [
-            Mail(to=address_of(each.user), subject=subject, text=text, about=about)
-            for each in admins.select_related("user")
-        ]
+        addresses = {address_of(each.user).lower() for each in admins.select_related("user")} - {""}
+        mails = [Mail(to=each, subject=subject, text=text, about=about) for each in addresses]
         Mail.objects.bulk_create(mails, ignore_conflicts=True)
 
 
@@ -93,6 +95,7 @@ def send_for_ever() -> None:
 
 def purge() -> None:
     """Deletes e-mails that were sent, or could not be sent for a day."""
-    day, month = (timezone.now() - each for each in (KEEP_TRYING, KEEP_ABOUT))
-    old = Q(created_at__lt=month) | Q(created_at__lt=day, due_at__isnull=False)
-    Mail.objects.filter(old | Q(due_at=None, about="")).delete()
+    now = timezone.now()
+    sent = Q(about="") | Q(created_at__lt=now - KEEP_ABOUT)
+    waiting = Q(created_at__lt=now - KEEP_TRYING)
+    Mail.objects.filter(sent & Q(due_at=None) | waiting & ~Q(due_at=None)).delete()

@@ -1,7 +1,6 @@
 """Changing one's password, and resetting it with a link that is sent by e-mail."""
 
 from typing import Any
-from urllib.parse import urlsplit
 
 from django import forms
 from django.conf import settings
@@ -23,7 +22,6 @@ from django.views.decorators.cache import never_cache
 from audit.models import Action
 from audit.record import record
 from config.console.base import request_user
-from config.request_context import base_url
 from workspaces import mails
 from workspaces.accounts import known_browser
 from workspaces.accounts.logins import with_login
@@ -103,10 +101,10 @@ class ResetForm(forms.Form):
         to = address_of(user) if can_sign_in(user) else ""
         if to or self._is_recorded():
             record(Action.PASSWORD_RESET_REQUESTED, member=login)
-        base = base_url(self._request)
-        url = base + link("password_reset_confirm", user, default_token_generator)
-        context = {"login": user.get_username(), "domain": urlsplit(base).netloc, "url": url}
-        mails.send("Set a new password", "registration/password_reset_email.txt", context, to)
+        path = link("password_reset_confirm", user, default_token_generator)
+        context = {"account": user, "path": path}
+        subject, template = "Set a new password", "registration/password_reset_email.txt"
+        mails.send(self._request, subject, template, context, to)
 
     def _is_recorded(self) -> bool:
         usage = usage_of(self._request, RECORDED_UNKNOWN, "all", increment=True)

@@ -12,7 +12,9 @@ from django_otp.models import Device
 
 from audit.models import Action
 from audit.record import record
-from workspaces.accounts import known_browser, notices, second_factor
+from config.request_context import client_address
+from workspaces import mails
+from workspaces.accounts import known_browser, second_factor
 from workspaces.mails import address_of
 from workspaces.models import CAN_SIGN_IN
 
@@ -72,6 +74,7 @@ def complete(
     if device is not None:
         django_otp.login(request, device)
     if not known_browser.cookie_of(request, user):
-        subject, to = "A new browser has signed in", address_of(user)
-        notices.send(request, subject, "new_browser", user.get_username(), to)
+        subject, template = "A new browser has signed in", "registration/new_browser_email.txt"
+        context = {"address": client_address(request)}
+        mails.send(request, subject, template, context, address_of(user))
     known_browser.remember(response, user)

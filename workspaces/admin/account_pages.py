@@ -3,6 +3,7 @@
 from copy import copy
 from typing import Any
 
+from django.conf import settings
 from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
@@ -13,8 +14,8 @@ from config.console.formatting import pill
 from config.console.object_page import ActionPage, Prompt, Refused
 from config.console.reauthentication import recent_sign_in_required
 from config.request_context import base_url
-from workspaces import changes
-from workspaces.accounts import notices, passwords, second_factor, sessions
+from workspaces import changes, mails
+from workspaces.accounts import passwords, second_factor, sessions
 from workspaces.accounts.forms import LoginForm
 from workspaces.accounts.logins import saving_login
 from workspaces.accounts.rights import is_support_staff, kinds_of, save_rights
@@ -107,7 +108,9 @@ class AccountPage(ActionPage):
         with saving_login():
             if address_of(account) != before:
                 subject = "The e-mail address of your account was changed"
-                notices.send(self.request, subject, "email_changed", self.obj.username, before)
+                template = "registration/email_changed_email.txt"
+                context = {"account": self.obj, "support_email": settings.SUPPORT_EMAIL}
+                mails.send(self.request, subject, template, context, before)
             account.save()
         return f"{account} was changed."
 

@@ -138,7 +138,7 @@ class Invite(PeoplePage):
         }
         subject = f"Invitation to {self.obj}"
         template = "admin/workspaces/workspace/invitation.txt"
-        mails.send(subject, template, text, invitation.email)
+        mails.send(self.request, subject, template, text, invitation.email)
         return invitation, link
 
 
