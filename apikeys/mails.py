@@ -2,7 +2,6 @@
 
 from datetime import timedelta
 
-from django.urls import reverse
 from django.utils import timezone
 
 from apikeys.keys import ENDED
@@ -24,5 +23,4 @@ def notify_of_keys() -> None:
 
 
 def _tell(key: ApiKey, what: str, text: str) -> None:
-    path = reverse("admin:apikeys_apikey_change", args=[key.pk])
-    tell_admins(key.workspace, f"{what}: {key.name}", text, path, about=f"{what} {key.pk}")
+    tell_admins(key.workspace, f"{what}: {key.name}", text, key, about=f"{what} {key.pk}")

@@ -8,7 +8,6 @@ the operator, or what `config.request_context.actor` returns. Readers of the log
 
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.urls import reverse
 
 from audit.models import Action
 from audit.record import record
@@ -60,9 +59,8 @@ def set_suspended(workspace: Workspace, suspended: bool, *, by: str, reason: str
 
 
 def _tell(workspace: Workspace, what: str, why: str, by: str) -> None:
-    path = reverse("admin:workspaces_workspace_change", args=[workspace.pk])
     text = f"{why}\nBy: {by}\n\nKeys work unless the workspace is suspended or its plan has no API."
-    mails.tell_admins(workspace, f"{what}: {workspace}", text, path)
+    mails.tell_admins(workspace, f"{what}: {workspace}", text, workspace)
 
 
 @transaction.atomic

@@ -9,12 +9,14 @@ from datetime import timedelta
 from typing import Any
 
 from django.conf import settings
+from django.contrib.admin.templatetags.admin_urls import admin_urlname
 from django.contrib.auth.models import User
 from django.core.mail import send_mail
 from django.db import close_old_connections
-from django.db.models import Q
+from django.db.models import Model, Q
 from django.http import HttpRequest
 from django.template.loader import render_to_string
+from django.urls import reverse
 from django.utils import timezone
 
 from config.request_context import base_url
@@ -38,22 +40,22 @@ def address_of(user: User) -> str:
     return next((each for each in (user.email, user.username) if "@" in each), "")
 
 
-def send(
-    request: HttpRequest, subject: str, template: str, context: dict[str, Any], to: str
-) -> None:
+def send(request: HttpRequest, subject: str, template: str, facts: dict[str, Any], to: str) -> None:
     """Adds an e-mail about an account. One to "" is never sent, and takes as long to add."""
     if available():
-        values = {**context, "base_url": base_url(request)}
-        text = render_to_string(template, values, request).strip()
-        Mail.objects.create(to=to, subject=subject, text=text)
+        text = render_to_string(template, {**facts, "base_url": base_url(request)}, request)
+        Mail.objects.create(to=to, subject=subject, text=text.strip())
 
 
-def tell_admins(workspace: Workspace, subject: str, text: str, path: str, about: str = "") -> None:
+def tell_admins(
+    workspace: Workspace, subject: str, text: str, page_of: Model, about: str = ""
+) -> None:
     """Adds an e-mail, with a link to a page, for each admin of the workspace who wants e-mails.
 
     No address gets two, or another one with the same `about` within 30 days.
     """
     if available():
+        path = reverse(admin_urlname(page_of._meta, "change"), args=[page_of.pk])
         text += settings.BASE_URL and f"\n\n{settings.BASE_URL}{path}"
         admins = Membership.objects.admins().filter(workspace=workspace, user__no_mails=None)
         addresses = {address_of(each.user).lower() for each in admins.select_related("user")} - {""}
@@ -74,9 +76,10 @@ def deliver() -> bool:
             send_mail(" ".join(mail.subject.split()), mail.text, None, [mail.to])
     except Exception as exc:
         # Not its text: a mail server may quote what it refuses.
-        error = f"{type(exc).__name__} {getattr(exc, 'smtp_code', '')}".strip()
-        logger.error("An e-mail was not sent: %s", error)
+        code = getattr(exc, "smtp_code", "")
+        logger.error("An e-mail was not sent: %s %s", type(exc).__name__, code)
     else:
+        row.filter(about="").delete()
         row.update(due_at=None, text="")
     return True
 
@@ -94,8 +97,7 @@ def send_for_ever() -> None:
 
 
 def purge() -> None:
-    """Deletes e-mails that were sent, or could not be sent for a day."""
+    """Deletes e-mails that could not be sent for a day, and what prevents repeated ones."""
     now = timezone.now()
-    sent = Q(about="") | Q(created_at__lt=now - KEEP_ABOUT)
-    waiting = Q(created_at__lt=now - KEEP_TRYING)
-    Mail.objects.filter(sent & Q(due_at=None) | waiting & ~Q(due_at=None)).delete()
+    waiting = Q(due_at__isnull=False, created_at__lt=now - KEEP_TRYING)
+    Mail.objects.filter(waiting | Q(created_at__lt=now - KEEP_ABOUT)).delete()

@@ -22,10 +22,6 @@ TEST_EVENT = "webhook.test"
 TEST_DOCUMENT = uuid.UUID(int=0)  # that a test event names
 
 
-def default_types() -> list[str]:
-    return [EventType.COMPLETED.value]
-
-
 class EndpointQuerySet(models.QuerySet["Endpoint"]):
     def existing(self) -> "EndpointQuerySet":
         return self.filter(deleted_at=None)
@@ -45,7 +41,7 @@ class Endpoint(models.Model):
     workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="endpoints")
     url = models.CharField(max_length=500)
     label = models.CharField(max_length=LABEL_LENGTH, blank=True)
-    types = ArrayField(models.CharField(max_length=30, choices=EventType), default=default_types)
+    types = ArrayField(models.CharField(max_length=30, choices=EventType))
     enabled = models.BooleanField(default=True)
     # Why it was switched off, if that was not by a user.
     disabled_reason = models.CharField(max_length=200, blank=True)
@@ -86,10 +82,6 @@ class Endpoint(models.Model):
     def name(self) -> str:
         """Its label, or else the beginning of that, for headings and lists."""
         return self.label or Truncator(self.public_url).chars(60)
-
-    @property
-    def host(self) -> str:
-        return urlsplit(self.public_url).netloc
 
     @property
     def has_two_secrets(self) -> bool:

@@ -7,7 +7,6 @@ key is derived from SECRET_KEY, so a copy of the database alone signs nothing.
 import base64
 import logging
 import secrets
-from functools import cache
 
 from cryptography.fernet import Fernet, InvalidToken, MultiFernet
 from django.conf import settings
@@ -56,12 +55,8 @@ def encrypt_again() -> None:
 
 
 def _fernet() -> MultiFernet:
-    return MultiFernet(
-        [_key(each) for each in (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)]
-    )
-
-
-@cache
-def _key(secret_key: str) -> Fernet:
-    hashed = salted_hmac("events.webhooks.secrets", "", secret=secret_key, algorithm="sha256")
-    return Fernet(base64.urlsafe_b64encode(hashed.digest()))
+    keys = [
+        salted_hmac("events.webhooks.secrets", "", secret=each, algorithm="sha256").digest()
+        for each in (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)
+    ]
+    return MultiFernet([Fernet(base64.urlsafe_b64encode(key)) for key in keys])

@@ -33,11 +33,6 @@ async def attempt(delivery: Delivery) -> Attempt:
     try:
         async with asyncio.timeout(policy.ATTEMPT_SECONDS):
             await _post(delivery, made)
-    except TimeoutError:
-        limit = policy.ATTEMPT_SECONDS
-        made.error = f"There was no response within {limit:.0f} seconds."
-    except AttemptFailed as exc:
-        made.error = str(exc)
     except Exception as exc:
         made.error = _sentence(exc)
     if made.status is not None:  # it counts, whatever happened to the body
@@ -124,6 +119,7 @@ def _trusted() -> ssl.SSLContext:
 
 # What went wrong, for the workspace's admins: the first of these that is the error or its cause.
 _SENTENCES: dict[type[BaseException], str] = {
+    AttemptFailed: "{0}",
     ssl.SSLCertVerificationError: "The certificate was not accepted: {0.verify_message}",
     ssl.SSLError: "The TLS connection failed.",
     ConnectionRefusedError: "The connection was refused.",
@@ -131,6 +127,7 @@ _SENTENCES: dict[type[BaseException], str] = {
     httpcore.ConnectTimeout: "The connection failed.",
     httpcore.NetworkError: "The connection broke off.",
     httpcore.RemoteProtocolError: "The response is not valid HTTP, or incomplete.",
+    TimeoutError: f"There was no response within {policy.ATTEMPT_SECONDS:.0f} seconds.",
 }
 
 

@@ -5,7 +5,6 @@ sends something does not: the process that delivers locks a delivery first, then
 All of them raise Endpoint.DoesNotExist if the endpoint was deleted.
 """
 
-import logging
 import uuid
 from collections.abc import Sequence
 from datetime import timedelta
@@ -16,7 +15,6 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
-from django.urls import reverse
 from django.utils import timezone
 
 from audit.models import Action
@@ -37,8 +35,6 @@ from workspaces.models import Workspace
 
 MOST_AGAIN = 10_000  # deliveries that are sent again at once
 MISSED = "Events that happen meanwhile are not sent: GET /api/v1/events has them for 30 days."
-
-logger = logging.getLogger(__name__)
 
 
 class Changed(Exception):
@@ -128,8 +124,7 @@ def switch_off(endpoint: Endpoint, *, by: User | None = None, reason: str = "") 
     _save(now, Action.WEBHOOK_SWITCHED_OFF, by, reason)
     if by is None:
         text = f"{now.public_url} is off because {reason}. {MISSED}"
-        _tell_admins(now, "Webhook switched off", text)
-        logger.warning("Endpoint %s was switched off: %s", now.pk, reason)
+        mails.tell_admins(now.workspace, f"Webhook switched off: {now.workspace}", text, now)
 
 
 def notify_of_failing() -> None:
@@ -137,7 +132,8 @@ def notify_of_failing() -> None:
     since = timezone.now() - timedelta(hours=1)
     for each in _existing().filter(enabled=True, failing_since__lt=since):
         text = f"{each.public_url} fails. After {policy.FAILING_DAYS} days it is switched off."
-        _tell_admins(each, "A webhook fails", text, about=f"{each.pk} {each.failing_since}")
+        subject, about = f"A webhook fails: {each.workspace}", f"{each.pk} {each.failing_since}"
+        mails.tell_admins(each.workspace, subject, text, each, about)
 
 
 @transaction.atomic
@@ -172,10 +168,10 @@ def delete(endpoint: Endpoint, *, by: User) -> None:
 
 
 @transaction.atomic
-def send_test_event(endpoint: Endpoint, *, by: User) -> Delivery:
+def send_test_event(endpoint: Endpoint, *, by: User) -> None:
     """Adds a delivery that is about no document, so that an admin sees what arrives."""
     now = _existing().get(pk=endpoint.pk)
-    delivery = now.deliveries.create(
+    now.deliveries.create(
         event_id=uuid.uuid4(),
         type=TEST_EVENT,
         occurred_at=Now(),
@@ -184,7 +180,6 @@ def send_test_event(endpoint: Endpoint, *, by: User) -> Delivery:
         sequence=0,
     )
     _record(Action.WEBHOOK_TEST_SENT, now, by)
-    return delivery
 
 
 @transaction.atomic
@@ -211,12 +206,6 @@ def send_again(endpoint: Endpoint, *, by: User, only: Delivery | None = None) ->
         many = f"{count:,} failed {'delivery' if count == 1 else 'deliveries'}"
         _record(Action.WEBHOOK_SENT_AGAIN, now, by, only.public_event_id if only else many)
     return count
-
-
-def _tell_admins(endpoint: Endpoint, what: str, text: str, about: str = "") -> None:
-    path = reverse("admin:webhooks_endpoint_change", args=[endpoint.pk])
-    subject = f"{what}: {endpoint.workspace}"
-    mails.tell_admins(endpoint.workspace, subject, text, path, about=about)
 
 
 def _existing(*, lock: bool = False) -> QuerySet[Endpoint]:

@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 from typing import Any
+from urllib.parse import urlsplit
 
 from django.contrib import admin
 from django.contrib.postgres.expressions import ArraySubquery
@@ -147,8 +148,8 @@ class EndpointAdmin(WebhookAccess):
 
     @admin.display(description="webhook")
     def address(self, endpoint: Endpoint) -> str:
-        host = format_html('<div class="quiet">{}</div>', endpoint.host) if endpoint.label else ""
-        return format_html("{}{}", endpoint.name, host)
+        host = urlsplit(endpoint.url).hostname if endpoint.label else ""
+        return format_html('{}<div class="quiet">{}</div>', endpoint.name, host)
 
     @admin.display(description="events")
     def events(self, endpoint: Endpoint) -> str:

@@ -11,7 +11,7 @@ from audit.admin.workspace_filter import WorkspaceField, own_workspace_field
 from config.console.changelist import FilterForm, SearchField, any_of
 from events.models import Event, EventType
 from events.webhooks import policy, targets
-from events.webhooks.models import PENDING, TEST_EVENT, DeliveryState, Endpoint, default_types
+from events.webhooks.models import PENDING, TEST_EVENT, DeliveryState, Endpoint
 from workspaces.forms import OwnWorkspaceForm, without_secrets
 
 MOST_EVENTS = 1000  # of the documents that are searched for
@@ -45,7 +45,7 @@ class EndpointForm(forms.Form):
     types = forms.MultipleChoiceField(
         label="Events",
         choices=[(type.value, f"{type.value}: {MEANINGS[type]}") for type in EventType],
-        initial=default_types,
+        initial=[EventType.COMPLETED.value],
         widget=forms.CheckboxSelectMultiple,
         error_messages={"required": "Choose at least one."},
     )

@@ -4,7 +4,6 @@ import django.contrib.postgres.fields
 import django.db.models.deletion
 import django.db.models.functions.datetime
 import django.utils.timezone
-import events.webhooks.models
 import uuid
 from django.db import migrations, models
 
@@ -28,7 +27,7 @@ class Migration(migrations.Migration):
                 ('id', models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
                 ('url', models.CharField(max_length=500)),
                 ('label', models.CharField(blank=True, max_length=100)),
-                ('types', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(choices=[('document.created', 'Created'), ('document.sent', 'Sent'), ('document.viewed', 'Viewed'), ('document.partially_signed', 'Partially Signed'), ('document.completed', 'Completed'), ('document.declined', 'Declined'), ('document.expired', 'Expired'), ('document.cancelled', 'Cancelled'), ('document.deleted', 'Deleted')], max_length=30), default=events.webhooks.models.default_types, size=None)),
+                ('types', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(choices=[('document.created', 'Created'), ('document.sent', 'Sent'), ('document.viewed', 'Viewed'), ('document.partially_signed', 'Partially Signed'), ('document.completed', 'Completed'), ('document.declined', 'Declined'), ('document.expired', 'Expired'), ('document.cancelled', 'Cancelled'), ('document.deleted', 'Deleted')], max_length=30), size=None)),
                 ('enabled', models.BooleanField(default=True)),
                 ('disabled_reason', models.CharField(blank=True, max_length=200)),
                 ('disabled_at', models.DateTimeField(null=True)),
