@@ -216,10 +216,10 @@ class Invitation(models.Model):
 
 
 class Mail(models.Model):
-    """An e-mail that waits. It may have a secret link, so its text is erased once it is sent.
+    """An e-mail that waits. It may have a secret link, and is deleted once it is sent.
 
     Attributes:
-        about: what it is about, if nobody is to be told twice.
+        about: what it is about, if nobody is to be told twice: the row stays without its text.
         due_at: the next attempt; None once it is sent.
     """
 
