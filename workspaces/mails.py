@@ -9,7 +9,6 @@ from datetime import timedelta
 from typing import Any
 
 from django.conf import settings
-from django.contrib.admin.templatetags.admin_urls import admin_urlname
 from django.contrib.auth.models import User
 from django.core.mail import send_mail
 from django.db import close_old_connections
@@ -55,7 +54,8 @@ def tell_admins(
     No address gets two, or another one with the same `about` within 30 days.
     """
     if available():
-        path = reverse(admin_urlname(page_of._meta, "change"), args=[page_of.pk])
+        model = page_of._meta
+        path = reverse(f"admin:{model.app_label}_{model.model_name}_change", args=[page_of.pk])
         text += settings.BASE_URL and f"\n\n{settings.BASE_URL}{path}"
         admins = Membership.objects.admins().filter(workspace=workspace, user__no_mails=None)
         addresses = {address_of(each.user).lower() for each in admins.select_related("user")} - {""}

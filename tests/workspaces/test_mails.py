@@ -36,14 +36,11 @@ ADA, BOB, OLGA = "admin@acme.example", "bob@acme.example", "olga@operators.examp
 
 @pytest.fixture(autouse=True)
 def bob(acme: Tenant, umbrella: Tenant, settings: Any) -> User:
-    """Ada and Bob are Acme's admins; others must get nothing of it; there is a mail server.
-
-    Bob has a second account with the same address, and one admin has no address.
-    """
+    """Ada and Bob are Acme's admins; others must get nothing of it; there is a mail server."""
     settings.EMAIL_HOST, settings.BASE_URL = "mail.example", BASE
     staff.member(acme.workspace, "member@acme.example")
     for login, email in (("robert", BOB.capitalize()), ("none", "")):
-        staff.member(acme.workspace, login, "ADMIN")
+        staff.member(acme.workspace, login, "ADMIN")  # Bob's other account, one without an address
         User.objects.filter(username=login).update(email=email)
     gone = staff.member(acme.workspace, "gone@acme.example", "ADMIN")
     User.objects.filter(pk=gone.pk).update(is_active=False)
