@@ -18,6 +18,7 @@ from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils import timezone
 
+from config.management.progress import first_line
 from config.request_context import base_url
 from workspaces.models import Mail, Membership, Workspace
 
@@ -90,8 +91,8 @@ def send_for_ever() -> None:
         try:
             while deliver():
                 pass
-        except Exception:
-            logger.exception("E-mails wait")
+        except Exception as exc:  # the database is out of reach
+            logger.error("E-mails wait: %s", first_line(exc))
         close_old_connections()
         time.sleep(EVERY)
 
