@@ -15,7 +15,7 @@ import psutil
 
 from bench import log
 from bench.loading import ROOT
-from bench.rounds import GROWTH, PAGE, SEARCHES, Costs
+from bench.rounds import GROWTH, Costs
 from bench.servers import DRF, OURS, STARLETTE
 from bench.stack import Stack
 from bench.traffic import DETAIL, LIST25, LIST100, ME
@@ -33,9 +33,6 @@ _CLASSIC = "no: DRF's parts, a statement more and a log line cost the rest"
 WHY_NOT: dict[tuple[str, str], str] = dict.fromkeys(
     ((endpoint, f"requests/s of {STARLETTE}") for endpoint in TARGETS), _CLASSIC
 )
-WHY_NOT |= {
-    (f"`search?{SEARCHES[-1]}`", PAGE): "no: eight conditions at once; it is still a few ms",
-}
 
 
 class Row(NamedTuple):

@@ -6,7 +6,7 @@ time, and Django's loader of times is Python. For a page of documents that takes
 
 import contextlib
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from django.db import (
@@ -26,17 +26,19 @@ from psycopg.types.datetime import TimestamptzLoader
 # that is read-only during a failover.
 UNAVAILABLE = (InterfaceError, InternalError, OperationalError)
 
+Parameters = Sequence[Any] | Mapping[str, Any]
+
 _thread = threading.local()  # a cursor each: a new one would take a third of a short statement
 
 
-def fetch(sql: str, parameters: Sequence[Any], row: Callable[..., Any] | None = None) -> list[Any]:
+def fetch(sql: str, parameters: Parameters, row: Callable[..., Any] | None = None) -> list[Any]:
     """Runs a prepared statement on this thread's connection and returns its rows, if it has any.
 
     Each text stays prepared as long as the connection, so there must be few of them, and no value
     may be part of one.
 
     Args:
-        sql: with `%s` for each parameter.
+        sql: with `%s` or `%(name)s` for each parameter.
         row: makes a row of its columns; a tuple without it.
 
     Raises:
@@ -55,7 +57,7 @@ def fetch(sql: str, parameters: Sequence[Any], row: Callable[..., Any] | None = 
     return rows
 
 
-def fetch_planned(settings: str, sql: str, parameters: Sequence[Any], row: Any = None) -> list[Any]:
+def fetch_planned(settings: str, sql: str, parameters: Parameters, row: Any = None) -> list[Any]:
     """Like `fetch`, for a statement that is planned for its values.
 
     Args:
@@ -85,7 +87,7 @@ def _connected() -> Any:
     return database
 
 
-def _log(database: Any, sql: str, parameters: Sequence[Any]) -> None:
+def _log(database: Any, sql: str, parameters: Parameters) -> None:
     """Adds the statement to Django's list of queries, if there is one."""
     if database.queries_logged:
         database.queries_log.append({"sql": database.ops.compose_sql(sql, parameters)})

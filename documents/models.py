@@ -49,6 +49,12 @@ class Document(models.Model):
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="documents")
     title = models.CharField(max_length=500)
+    # For the search, which would otherwise fold the title of each document that it looks at.
+    folded_title = models.GeneratedField(
+        expression=models.Func("title", function="documents_folded"),
+        output_field=models.TextField(),
+        db_persist=True,
+    )
     status = models.CharField(max_length=20, choices=Status, default=Status.DRAFT)
     file_name = models.CharField(max_length=255)
     page_count = models.PositiveIntegerField()

@@ -38,53 +38,45 @@ BEGIN
 END
 $do$;
 
--- The words of a title, as the index has them. A long one is cut: an index has a limit. Where no spaces
--- are written, each sign is a word, with the one that follows.
-CREATE OR REPLACE FUNCTION documents_words(title text) RETURNS SETOF text
+-- The words of a folded title, as the index has them. A long one is cut: an index has a limit. Where no
+-- spaces are written, each sign is a word, with the one that follows.
+CREATE OR REPLACE FUNCTION documents_words(folded text) RETURNS SETOF text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT CASE WHEN first = 0 THEN left(word, 60) ELSE substr(word, first + 1, 2) END
-    FROM unnest(string_to_array(btrim(public.documents_folded(title)), ' ')) AS word,
+    FROM unnest(string_to_array(btrim(folded), ' ')) AS word,
         generate_series((word ^@ U&'\E000')::int, (word ^@ U&'\E000')::int * (length(word) - 1)) AS first
 $$;
 
-CREATE OR REPLACE FUNCTION documents_words_added_removed() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION documents_words_added() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    IF TG_OP = 'INSERT' THEN
-        INSERT INTO public.documents_titleword (workspace_id, word, created_at, document_id)
-        SELECT workspace_id, word, created_at, id
-        FROM changed, public.documents_words(title) AS word ON CONFLICT DO NOTHING;
-        -- Recipients may be inserted before their document: the foreign key is checked at the end.
-        UPDATE public.documents_recipient AS recipient
-        SET workspace_id = changed.workspace_id, document_created_at = changed.created_at
-        FROM changed WHERE recipient.document_id = changed.id AND recipient.workspace_id IS NULL;
-    ELSE
-        DELETE FROM public.documents_titleword AS gone
-        USING changed, public.documents_words(title) AS before (word)
-        WHERE (gone.workspace_id, gone.word, gone.created_at, gone.document_id)
-            = (changed.workspace_id, before.word, changed.created_at, changed.id);
-    END IF;
+    INSERT INTO public.documents_titleword (workspace_id, word, created_at, document_id)
+    SELECT workspace_id, word, created_at, id
+    FROM added, public.documents_words(folded_title) AS word ON CONFLICT DO NOTHING;
+    -- Recipients may be inserted before their document: the foreign key is checked at the end.
+    UPDATE public.documents_recipient AS recipient
+    SET workspace_id = added.workspace_id, document_created_at = added.created_at
+    FROM added WHERE recipient.document_id = added.id AND recipient.workspace_id IS NULL;
     RETURN NULL;
 END
 $$;
 CREATE OR REPLACE TRIGGER words_added
-    AFTER INSERT ON documents_document REFERENCING NEW TABLE AS changed
-    FOR EACH STATEMENT EXECUTE FUNCTION documents_words_added_removed();
-CREATE OR REPLACE TRIGGER words_removed
-    AFTER DELETE ON documents_document REFERENCING OLD TABLE AS changed
-    FOR EACH STATEMENT EXECUTE FUNCTION documents_words_added_removed();
+    AFTER INSERT ON documents_document REFERENCING NEW TABLE AS added
+    FOR EACH STATEMENT EXECUTE FUNCTION documents_words_added();
 
 CREATE OR REPLACE FUNCTION documents_words_changed() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     DELETE FROM public.documents_titleword
     WHERE workspace_id = OLD.workspace_id AND created_at = OLD.created_at AND document_id = OLD.id
-        AND word IN (SELECT public.documents_words(OLD.title));
-    INSERT INTO public.documents_titleword (workspace_id, word, created_at, document_id)
-    SELECT NEW.workspace_id, word, NEW.created_at, NEW.id
-    FROM public.documents_words(NEW.title) AS word ON CONFLICT DO NOTHING;
-    UPDATE public.documents_recipient
-    SET workspace_id = NEW.workspace_id, document_created_at = NEW.created_at
-    WHERE document_id = NEW.id
-        AND (workspace_id, document_created_at) <> (NEW.workspace_id, NEW.created_at);
+        AND word IN (SELECT public.documents_words(OLD.folded_title));
+    IF TG_OP = 'UPDATE' THEN
+        INSERT INTO public.documents_titleword (workspace_id, word, created_at, document_id)
+        SELECT NEW.workspace_id, word, NEW.created_at, NEW.id
+        FROM public.documents_words(NEW.folded_title) AS word ON CONFLICT DO NOTHING;
+        UPDATE public.documents_recipient
+        SET workspace_id = NEW.workspace_id, document_created_at = NEW.created_at
+        WHERE document_id = NEW.id
+            AND (workspace_id, document_created_at) <> (NEW.workspace_id, NEW.created_at);
+    END IF;
     RETURN NULL;
 END
 $$;
@@ -93,6 +85,8 @@ CREATE OR REPLACE TRIGGER words_changed
     FOR EACH ROW WHEN ((OLD.title, OLD.workspace_id, OLD.created_at)
         IS DISTINCT FROM (NEW.title, NEW.workspace_id, NEW.created_at))
     EXECUTE FUNCTION documents_words_changed();
+CREATE OR REPLACE TRIGGER words_removed
+    AFTER DELETE ON documents_document FOR EACH ROW EXECUTE FUNCTION documents_words_changed();
 
 CREATE OR REPLACE FUNCTION documents_recipient_placed() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN

@@ -40,7 +40,7 @@ _VISIBLE = "document.workspace_id = {} AND document.deleted_at IS NULL"
 VISIBLE = _VISIBLE.format("%s")
 # With a workspace that the planner does not know: for one that has most documents of all, it would
 # take the index of all workspaces, and might read the documents of others first.
-VISIBLE_UNKNOWN = _VISIBLE.format("(SELECT %s::uuid)")
+VISIBLE_UNKNOWN = _VISIBLE.format("(SELECT %(workspace)s::uuid)")
 _STATUS = " AND document.status = %s"
 _AFTER = " AND (document.created_at, document.id) < (%s, %s)"
 # `id` alone would be the selected text, which has no index.

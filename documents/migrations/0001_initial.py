@@ -125,4 +125,9 @@ class Migration(migrations.Migration):
         ),
         migrations.RunSQL((FOLDER / "triggers.sql").read_text()),
         migrations.RunSQL((FOLDER / "search.sql").read_text()),
+        migrations.AddField(
+            model_name='document',
+            name='folded_title',
+            field=models.GeneratedField(db_persist=True, expression=models.Func('title', function='documents_folded'), output_field=models.TextField()),
+        ),
     ]

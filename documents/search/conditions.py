@@ -1,63 +1,37 @@
 """The conditions of a search as SQL: what holds for a document, and which documents an index has.
 
-All SQL is made of constants; values are its parameters.
+All SQL is made of constants; each `%(name)s` in it is one of `values`.
 """
 
-from collections.abc import Iterable, Iterator
-from itertools import chain
-from typing import NamedTuple
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from documents.api.queries import VISIBLE_UNKNOWN as VISIBLE
 from documents.models import RecipientStatus
 from documents.search.parameters import Range, Search, spellings
+from documents.search.words import Word
 
-MARK = "\ue000"  # begins a word of a script that writes no spaces (`documents/search.sql`)
-LAST = "\U0010ffff"  # comes after each character of a word
-_DOCUMENTS = f'"documents_document" AS document WHERE {VISIBLE}'
 # OFFSET 0: PostgreSQL reads each by its id, however many it expects, and never all documents.
-_AMONG = f"""unnest(%s::uuid[]) AS among (id) CROSS JOIN LATERAL (
-    SELECT * FROM "documents_document" WHERE id = among.id OFFSET 0
-) AS document WHERE {VISIBLE}"""  # noqa: S608 - made of constants
+AMONG = '(SELECT * FROM "documents_document" WHERE id = ANY (%(among)s) OFFSET 0)'
+_RECIPIENTS = '"documents_recipient" AS recipient WHERE'
 
 
-class Sql(NamedTuple):
-    """A part of a statement, with `%s` for each of its values."""
-
-    text: str
-    values: tuple[object, ...] = ()
-
-
-class Newest(NamedTuple):
-    """An index that has documents by a time.
+class Source(NamedTuple):
+    """Documents as an index has them.
 
     Attributes:
-        time, id: its columns.
-        rows: what follows FROM, with the first conditions.
-        each: what `rows` calls `every.one` and `every.other` are each of these in turn; None for
-            no such condition.
-        of_documents: whether the rows are the documents themselves.
+        rows: what follows FROM; whole documents if `each` is empty.
+        time, id: their columns.
+        each: what precedes the rows: they are those for each of some values in turn.
+        in_order: whether the index has the rows, or those for each value, by that time.
     """
 
+    rows: str
     time: str
     id: str
-    rows: Sql
-    each: list[tuple[str, str]] | None = None
-    of_documents: bool = False
-
-
-class Index(NamedTuple):
-    """An index that leads to the documents that may meet a condition.
-
-    Attributes:
-        found: their ids, in any order.
-        newest: the same documents by their creation, if it has them so.
-        word: the beginning of the title's words that `newest.each` is to be.
-    """
-
-    found: Sql
-    newest: Newest | None = None
-    word: str = ""
+    each: str = ""
+    in_order: bool = True
 
 
 class Condition(NamedTuple):
@@ -65,101 +39,97 @@ class Condition(NamedTuple):
 
     Attributes:
         holds: whether `document` meets it.
-        indexes: each leads to all documents that do.
-        is_far: whether to check it takes more than the times and status of a document's row.
+        sources: each has all documents that may meet it, by their creation.
+        is_far: whether to check it takes more than the document's row.
     """
 
-    holds: Sql
-    indexes: list[Index]
+    holds: str
+    sources: list[Source]
     is_far: bool = False
 
 
-def all_of(parts: Iterable[Sql]) -> Sql:
-    """Whether all of some conditions hold; there is at least one."""
-    texts, values = zip(*parts, strict=True)
-    return Sql(" AND ".join(texts), tuple(chain.from_iterable(values)))
+def values(asked: Search, words: list[Word], workspace_id: UUID) -> dict[str, Any]:
+    """The parameters of the conditions."""
+    found: dict[str, Any] = {
+        "workspace": workspace_id,
+        "statuses": list(asked.statuses),
+        "status": asked.statuses[0] if asked.statuses else None,
+        "emails": spellings(asked.recipient) if asked.recipient else [],
+        "states": [asked.recipient_status] if asked.recipient_status else RecipientStatus.values,
+        "patterns": [f"%{word.part}%" for word in words],
+    }
+    for each in asked.ranges:
+        found |= {f"{each.time}_first": each.first, f"{each.time}_end": each.end}
+    for n, word in enumerate(words):
+        found |= {f"first_{n}": word.first, f"spellings_{n}": word.spellings}
+    return found
 
 
-def by_time(sort: str, workspace_id: UUID, among: list[UUID] | None = None) -> Newest:
-    """The documents of the workspace that have this time: all of them, or those among some."""
-    column = f"document.{sort}_at"
-    rows, values = (_DOCUMENTS, ()) if among is None else (_AMONG, (among,))
-    visible = Sql(f"{rows} AND {column} IS NOT NULL", (*values, workspace_id))
-    return Newest(column, "document.id", visible, of_documents=True)
+def by_time(sort: str, more: str = "true", documents: str = '"documents_document"') -> Source:
+    """The documents of the workspace that have this time, and meet one more condition."""
+    time = f"document.{sort}_at"
+    rows = f"{documents} AS document WHERE {VISIBLE} AND {time} IS NOT NULL AND {more}"
+    return Source(rows, time, "document.id")
 
 
-def within(column: str, asked: Range) -> Sql:
+def within(column: str, asked: Range) -> str:
     """Whether a column is within a range."""
-    bounds = ((f"{column} >= %s", asked.first), (f"{column} < %s", asked.end))
-    return all_of(Sql(text, (value,)) for text, value in bounds if value is not None)
+    bounds = [f"{column} >= %({asked.time}_first)s"] if asked.first else []
+    bounds += [f"{column} < %({asked.time}_end)s"] if asked.end else []
+    return " AND ".join(bounds)
 
 
-def conditions(asked: Search, words: list[str], workspace_id: UUID) -> Iterator[Condition]:
+def conditions(asked: Search, words: list[Word]) -> Iterator[Condition]:
     """The conditions of a search but the range of the time by which it is sorted.
 
-    Those whose check costs least come first.
+    Those that are last, and their last sources, are likely to have the fewest documents.
 
     Args:
-        words: of the title that is searched for, the longest last.
+        words: of the title, the longest last.
     """
     for each in asked.ranges:
         if each.time != asked.sort:
             holds = within(f"document.{each.time}_at", each)
-            found = f"SELECT document.id FROM {_DOCUMENTS} AND {holds.text}"  # noqa: S608
-            yield Condition(holds, [Index(Sql(found, (workspace_id, *holds.values)))])
+            yield Condition(holds, [by_time("created", holds)._replace(in_order=False)])
     if asked.statuses:
-        yield _of_status(list(asked.statuses), workspace_id)
+        yield _of_status(asked.statuses)
     if asked.recipient or asked.recipient_status:
-        yield _of_recipient(asked, workspace_id)
+        yield _of_recipient(asked)
     if words:
-        # Of the shorter words hardly one is rare.
-        indexes = [_index_of_word(word, workspace_id) for word in words[-3:]]
-        patterns = [f"%{w[1:]}%" if w[0] == MARK else f"% {w}%" for w in words]
-        holds = Sql("documents_folded(document.title) LIKE ALL (%s::text[])", (patterns,))
-        yield Condition(holds, indexes, is_far=True)
+        holds = "document.folded_title LIKE ALL (%(patterns)s::text[])"
+        sources = [_of_word(n, each) for n, each in enumerate(words) if each.spellings is not None]
+        yield Condition(holds, sources)
 
 
-def _of_status(statuses: list[str], workspace_id: UUID) -> Condition:
-    holds = "document.status = ANY (%s)"
-    found = f"SELECT document.id FROM {_DOCUMENTS} AND {holds}"  # noqa: S608
-    each = [(status, "") for status in statuses] if len(statuses) > 1 else None
-    one = f"{_DOCUMENTS} AND document.status = {'every.one' if each else '%s'}"
-    rows = Sql(one, (workspace_id,) if each else (workspace_id, *statuses))
-    newest = Newest("document.created_at", "document.id", rows, each, of_documents=True)
-    return Condition(Sql(holds, (statuses,)), [Index(Sql(found, (workspace_id, statuses)), newest)])
+def _of_status(statuses: tuple[str, ...]) -> Condition:
+    source = by_time("created", "document.status = %(status)s")
+    if len(statuses) > 1:
+        each = "unnest(%(statuses)s::text[]) AS asked (status) CROSS JOIN LATERAL"
+        source = by_time("created", "document.status = asked.status")._replace(each=each)
+    return Condition("document.status = ANY (%(statuses)s)", [source])
 
 
-def _of_recipient(asked: Search, workspace_id: UUID) -> Condition:
+def _of_recipient(asked: Search) -> Condition:
     """The index of addresses has the documents by creation for each address and status."""
-    addresses = spellings(asked.recipient) if asked.recipient else []
-    statuses = [asked.recipient_status] if asked.recipient_status else RecipientStatus.values
-    parts = []
-    if addresses:
-        any_of = ", ".join(["lower(%s)"] * len(addresses))
-        parts.append(Sql(f"lower(recipient.email) IN ({any_of})", tuple(addresses)))
-    if asked.recipient_status:
-        parts.append(Sql("recipient.status = %s", (asked.recipient_status,)))
-    matches, values = all_of(parts)
-    table = '"documents_recipient" AS recipient WHERE'
-    own = f"{table} recipient.workspace_id = %s AND"
-    rows, each = Sql(f"{own} {matches}", (workspace_id, *values)), None
-    if addresses:
-        each = [(status, address) for address in addresses for status in statuses]
-        one = "recipient.status = every.one AND lower(recipient.email) = lower(every.other)"
-        rows = Sql(f"{own} {one}", (workspace_id,))
-    time, id = "recipient.document_created_at", "recipient.document_id"
-    found = Sql(f"SELECT {id} FROM {own} {matches}", (workspace_id, *values))  # noqa: S608
+    matches, one = "recipient.status = ANY (%(states)s)", "recipient.status = asked.status"
+    each = "unnest(%(states)s::text[]) AS asked (status) CROSS JOIN"
+    if asked.recipient:
+        emails = "SELECT lower(unnest(%(emails)s::text[]))"
+        matches += f" AND lower(recipient.email) = ANY (ARRAY({emails}))"
+        one += " AND lower(recipient.email) = given.email"
+        each += f" ({emails}) AS given (email) CROSS JOIN"
+    rows = f"{_RECIPIENTS} recipient.workspace_id = %(workspace)s AND {one}"
+    time, id, each = "recipient.document_created_at", "recipient.document_id", f"{each} LATERAL"
     # OFFSET 0: PostgreSQL would otherwise collect the recipients of all documents.
-    holds = f"EXISTS (SELECT FROM {table} {id} = document.id AND {matches} OFFSET 0)"
-    index = Index(found, Newest(time, id, rows, each))
-    return Condition(Sql(holds, values), [index], is_far=True)
+    holds = f"EXISTS (SELECT FROM {_RECIPIENTS} {id} = document.id AND {matches} OFFSET 0)"
+    return Condition(holds, [Source(rows, time, id, each)], is_far=True)
 
 
-def _index_of_word(word: str, workspace_id: UUID) -> Index:
-    """The index of titles' words; of a script without spaces it has each two signs."""
-    first = word[1:3] if word[0] == MARK else word
-    table = '"documents_titleword" AS title WHERE title.workspace_id = %s AND title.word'
-    found = f"SELECT title.document_id FROM {table} >= %s AND title.word < %s"  # noqa: S608
-    rows = Sql(f"{table} = every.one", (workspace_id,))
-    newest = Newest("title.created_at", "title.document_id", rows)
-    return Index(Sql(found, (workspace_id, first, first + LAST)), newest, first)
+def _of_word(n: int, word: Word) -> Source:
+    """The index of words has the documents by creation for each spelling, if those are few."""
+    rows = '"documents_titleword" WHERE workspace_id = %(workspace)s AND word'
+    time, id = "created_at", "document_id"
+    if word.has_many:
+        return Source(f"{rows} ^@ %(first_{n})s", time, id, in_order=False)
+    each = f"unnest(%(spellings_{n})s::text[]) AS asked (word) CROSS JOIN LATERAL"
+    return Source(f"{rows} = asked.word", time, id, each)

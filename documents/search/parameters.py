@@ -80,34 +80,31 @@ def read(query: QueryDict) -> Search:
         _statuses(query),
         _recipient(query),
         one_of(query, "recipientStatus", tuple(RecipientStatus.values)),
-        _text(query, "title", WORDS_EXPECTED),
+        _title(query),
         tuple(each for each in ranges if each.first or each.end),
         one_of(query, "sort", SORTS) or SORTS[0],
     )
 
 
 def _statuses(query: QueryDict) -> tuple[str, ...]:
-    expected = f"one of {', '.join(DocumentStatus.values)}"
-    given = query.getlist("status")
-    for value in given:
-        if value not in DocumentStatus.values:
-            problem = "is empty" if value == "" else "is not valid"
-            raise InvalidParameter("status", expected, problem)
-    chosen = tuple(sorted(set(given)))
-    return () if len(chosen) == len(DocumentStatus) else chosen
+    given = set(query.getlist("status"))
+    if unknown := given - set(DocumentStatus.values):
+        problem = "is empty" if unknown == {""} else "is not valid"
+        raise InvalidParameter("status", f"one of {', '.join(DocumentStatus.values)}", problem)
+    return () if len(given) == len(DocumentStatus) else tuple(sorted(given))
 
 
-def _text(query: QueryDict, name: str, expected: str) -> str | None:
-    value = single(query, name, expected)
+def _title(query: QueryDict) -> str | None:
+    value = single(query, "title", WORDS_EXPECTED)
     # PostgreSQL stores no NUL.
-    if value is not None and (not value.strip() or "\0" in value or len(value) > TEXT_MAX):
-        raise InvalidParameter(name, expected)
+    if value is not None and ("\0" in value or len(value) > TEXT_MAX):
+        raise InvalidParameter("title", WORDS_EXPECTED)
     return value
 
 
 def _recipient(query: QueryDict) -> str | None:
-    value = _text(query, "recipient", ADDRESS_EXPECTED)
-    if value is not None and not is_address(value):
+    value = single(query, "recipient", ADDRESS_EXPECTED)
+    if value is not None and (len(value) > TEXT_MAX or not is_address(value)):
         raise InvalidParameter("recipient", ADDRESS_EXPECTED)
     return value
 

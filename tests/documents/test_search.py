@@ -164,7 +164,7 @@ def test_search_finds_what_a_model_finds_in_its_order(
     monkeypatch.setattr(queries, "LOOKS", looks)
     monkeypatch.setattr(queries, "LOOKS_FAR", looks // 2)
     monkeypatch.setattr(queries, "RARE", looks)
-    monkeypatch.setattr(queries, "SPELLINGS", spellings)
+    monkeypatch.setattr("documents.search.words.SPELLINGS", spellings)
     dice = random.Random(looks)  # noqa: S311 - no secret
     populate(acme, 60 if looks == 2 else 150, dice)
     populate(umbrella, 20, dice)
