@@ -1,14 +1,15 @@
-"""The PDFs that a file names: found inside its folder, and their pages counted."""
+"""The PDFs that a file names: found inside its folder, their pages counted, and uploaded."""
 
 import hashlib
 import logging
 import signal
 import unicodedata
+from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
 from pypdf import PdfReader
 
+from documents import storage
 from documents.importing.entries import Invalid
 
 HEADER_WITHIN = 1024  # bytes, as PDF readers accept
@@ -18,12 +19,21 @@ COUNT_SECONDS = 10  # a small file can keep pypdf busy for hours
 logging.getLogger("pypdf").setLevel(logging.CRITICAL)
 
 
-class LocalFile(NamedTuple):
+@dataclass
+class LocalFile:
     """A PDF beside the imported file."""
 
     path: Path  # without links
     size: int  # bytes
     sha256: str  # hex digits
+    key: str = ""  # of its object, once it is uploaded
+
+    def upload(self) -> str:
+        """Uploads it, unless that was done before; returns the key of its object."""
+        if not self.key:
+            with self.path.open("rb") as content:
+                self.key = storage.save(content)
+        return self.key
 
 
 def local_file(folder: Path, name: str) -> LocalFile:
@@ -60,13 +70,12 @@ def count_pages(path: Path) -> int | str:
     def stop(*_: object) -> None:
         raise _TookTooLong(f"more than {COUNT_SECONDS} seconds")
 
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, COUNT_SECONDS)
+    signal.signal(signal.SIGALRM, stop)
+    signal.alarm(COUNT_SECONDS)
     try:
         with path.open("rb") as file:
             return len(PdfReader(file).pages) or "it has none"
     except (Exception, _TookTooLong) as exc:  # a damaged file can raise any exception
         return repr(exc)
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        signal.alarm(0)

@@ -1,15 +1,16 @@
 """An import from beginning to end."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 from uuid import UUID, uuid5
 
 from django.core.management.base import CommandError
-from django.db import DataError, IntegrityError, connection, transaction
+from django.db import DataError, IntegrityError, transaction
 from msgspec.structs import asdict
 
 from audit.models import Action
@@ -19,7 +20,6 @@ from config.logs import redact
 from config.management.progress import Report
 from config.management.shutdown import Shutdown, graceful_shutdown
 from config.request_context import actor
-from documents import storage
 from documents.api.parameters import FILE_TYPES
 from documents.importing.entries import DocumentEntry, Invalid, read
 from documents.importing.files import LocalFile, count_pages, local_file
@@ -32,10 +32,6 @@ UPLOADS = 8  # at a time; the client's connection pool holds more
 SHOWN = 500  # characters of a problem
 NOT_COLUMNS = {"id", "recipients", "files", "progress", "links"}
 COLUMNS = [field for field in DocumentEntry.__struct_fields__ if field not in NOT_COLUMNS]
-
-
-class ImportRefused(CommandError):
-    """Lines were refused, and with `strict` nothing was imported."""
 
 
 class Line(NamedTuple):
@@ -61,27 +57,34 @@ class Importer:
 
     def __init__(self, workspace: Workspace, folder: Path, report: Report) -> None:
         self.workspace, self.folder, self.report = workspace, folder.resolve(), report
-        self.counts = dict.fromkeys(("created", "updated", "files", "refused"), 0)
+        self.counts = Counter(created=0, updated=0, files=0, refused=0)
 
     def run(self, content: Iterable[bytes], *, strict: bool = False) -> None:
         """Imports lines; with `strict`, all or none.
 
         Raises:
-            ImportRefused: a line was refused, with `strict`.
+            CommandError: a line was refused, with `strict`.
             StorageError, django.db.Error, OSError: what it needs cannot be used. The batches before
                 that are imported, and importing the file again imports the others.
             Stopped: a signal asked the process to end, between two lines.
         """
-        with graceful_shutdown() as shutdown, transaction.atomic() if strict else nullcontext():
+        with graceful_shutdown() as shutdown:
             lines = self._lines(content, shutdown)
-            if strict:  # all are read before any is written
-                lines = iter(list(lines))
-            while not (strict and self.counts["refused"]) and (batch := list(islice(lines, BATCH))):
-                self._write(batch)
-                if len(batch) == BATCH:
-                    self.report(f"line {batch[-1].number:,} …")
-            if strict and (refused := self.counts["refused"]):
-                raise ImportRefused(f"Refused lines: {refused:,}. Nothing was imported.")
+            batches: Iterable[list[Line]] = iter(lambda: list(islice(lines, BATCH)), [])
+            if strict:  # all are read, then all their files are uploaded, then all are written
+                batches = list(batches)
+                if self.counts["refused"]:
+                    batches.clear()
+                for batch in batches:
+                    with suppress(Invalid):  # its line is named below
+                        self._upload({line.id: line for line in batch})
+            with transaction.atomic() if strict else nullcontext():
+                for batch in batches:
+                    self._write(batch)
+                    if len(batch) == BATCH:
+                        self.report(f"line {batch[-1].number:,} …")
+                if strict and (refused := self.counts["refused"]):
+                    raise CommandError(f"Refused lines: {refused:,}. Nothing was imported.")
 
     def _lines(self, content: Iterable[bytes], shutdown: Shutdown) -> Iterator[Line]:
         """The valid lines; the others are refused."""
@@ -116,9 +119,14 @@ class Importer:
 
     def _write(self, batch: Sequence[Line]) -> None:
         """Writes lines in one transaction, or each in its own if one of them is refused."""
+        lines = {line.id: line for line in batch}
         try:
+            if len(lines) < len(batch):
+                raise Invalid("an id is there twice")  # then each line is written by itself
+            self._upload(lines)
             with transaction.atomic(), together():
-                self._store(batch)
+                counts = self._store(lines)
+            self.counts.update(counts)
         except (IntegrityError, DataError, Invalid) as exc:
             if len(batch) == 1:
                 self._refuse(batch[0].number, exc)
@@ -126,43 +134,57 @@ class Importer:
                 for line in batch:
                     self._write([line])
 
-    def _store(self, batch: Sequence[Line]) -> None:
-        lines = {line.id: line for line in batch}
-        if len(lines) < len(batch):
-            raise Invalid("an id is there twice")  # then each line is written by itself
-        with connection.cursor() as cursor:  # it is idle while files are uploaded
-            cursor.execute("SET LOCAL idle_in_transaction_session_timeout = '15min'")
-        locked = Document.objects.select_for_update().order_by("pk").prefetch_related(*FILE_TYPES)
-        old = list(locked.filter(workspace=self.workspace, pk__in=lines))
+    def _upload(self, lines: Mapping[UUID, Line]) -> None:
+        """Uploads the files that the documents do not have yet, several at a time."""
+        needed = [file for each in self._changes(lines).values() for file in each.values() if file]
+        client()  # made once, for all threads
+        with ThreadPoolExecutor(UPLOADS, thread_name_prefix="upload") as pool:
+            list(pool.map(LocalFile.upload, needed))
+
+    def _changes(self, lines: Mapping[UUID, Line]) -> dict[UUID, dict[str, LocalFile | None]]:
+        """By document and type, the files of lines where the documents have other ones or none.
+
+        Raises:
+            Invalid: a document is complete, so its files are sealed.
+        """
+        columns = ("status", *(f"{kind}__sha256" for kind in FILE_TYPES))
+        documents = self.workspace.documents.filter(pk__in=lines).values("pk", *columns)
+        stored = {each["pk"]: each for each in documents}
+        found: dict[UUID, dict[str, LocalFile | None]] = {}
+        for id, line in lines.items():
+            before, found[id] = stored.get(id, {}), {}
+            for kind in FILE_TYPES:
+                file = line.files.get(kind)
+                if before.get(f"{kind}__sha256") != (file and file.sha256):
+                    found[id][kind] = file
+            if found[id] and before.get("status") == Document.Status.COMPLETED:
+                raise Invalid("the files of a complete document are sealed, and these differ")
+        return found
+
+    def _store(self, lines: Mapping[UUID, Line]) -> dict[str, int]:
+        """Creates and updates documents; returns what is counted."""
+        locked = self.workspace.documents.select_for_update().order_by("pk")
+        old = list(locked.filter(pk__in=lines))
+        changed = self._changes(lines)  # once more, since nobody else can change them now
         known = {document.pk for document in old}
         new = [Document(id=id, workspace=self.workspace) for id in lines if id not in known]
         rows: list[StoredFile] = []
-        uploads: dict[str, Path] = {}  # by their keys
         for document in (*new, *old):
-            line = lines[document.pk]
-            sealed = document.status == Document.Status.COMPLETED
             for column in COLUMNS:
-                setattr(document, column, getattr(line.entry, column))
+                setattr(document, column, getattr(lines[document.pk].entry, column))
             what = "updated" if document.pk in known else "created"
             now = "deleted" if document.deleted_at else document.status.lower()
             facts: Any = {"by": actor(), "document": document.snapshot()}
             facts["workspace"] = self.workspace.snapshot()
             record(Action.DOCUMENT_IMPORTED, **facts, detail=f"{what}, {now}")
-            for kind in FILE_TYPES:
-                before, file = getattr(document, kind, None), line.files.get(kind)
-                if (before and before.sha256) == (file and file.sha256):
-                    continue
-                if sealed:
-                    raise Invalid("the files of a complete document are sealed, and these differ")
+            for kind, file in changed[document.pk].items():
                 setattr(document, kind, None)
                 if file:
-                    key = storage.new_key()
-                    uploads[key] = file.path
+                    key = file.upload()  # nothing is left to do, unless they were changed meanwhile
                     rows.append(StoredFile(object_key=key, size=file.size, sha256=file.sha256))
                     setattr(document, kind, rows[-1])
                     snapshot = FileSnapshot(file_type=kind, file_sha256=file.sha256)
                     record(Action.FILE_IMPORTED, **facts, file=snapshot)
-        upload(uploads)
         StoredFile.objects.bulk_create(rows)
         Document.objects.bulk_create(new)
         Document.objects.bulk_create(
@@ -171,21 +193,7 @@ class Importer:
         Recipient.objects.filter(document__in=old).delete()
         Recipient.objects.bulk_create(
             Recipient(document_id=line.id, **asdict(recipient))
-            for line in batch
+            for line in lines.values()
             for recipient in line.entry.recipients
         )
-        self.counts["created"] += len(new)
-        self.counts["updated"] += len(old)
-        self.counts["files"] += len(rows)
-
-
-def upload(files: Mapping[str, Path]) -> None:
-    """Uploads files, several at a time, to objects with the keys of the mapping."""
-
-    def save(key: str) -> None:
-        with files[key].open("rb") as content:
-            storage.save(content, key)
-
-    client()  # made once, for all threads
-    with ThreadPoolExecutor(UPLOADS, thread_name_prefix="upload") as pool:
-        list(pool.map(save, files))
+        return {"created": len(new), "updated": len(old), "files": len(rows)}

@@ -214,6 +214,17 @@ def test_import_names_bad_lines_and_imports_the_others(
     assert theirs.workspace == umbrella.workspace
 
 
+def test_import_uploads_each_file_once_though_postgresql_refuses_a_line(
+    acme: Tenant, inbox: Inbox
+) -> None:
+    before = objects()
+    inbox.write(*many(3), sent(title="a\0b"))
+    inbox.problems(acme.workspace)
+    uploaded = objects() - before
+    assert uploaded > set(StoredFile.objects.values_list("object_key", flat=True))
+    assert len(uploaded) == 4  # that of the refused line stays behind
+
+
 def test_import_that_is_strict_imports_all_or_nothing(acme: Tenant, inbox: Inbox) -> None:
     person = factories.recipient(factories.document(acme.workspace))
     before = rows()
@@ -264,8 +275,8 @@ def test_import_uses_the_page_count_of_a_line_whose_original_cannot_be_counted(
 
 def test_import_reports_what_it_cannot_use_in_one_line(acme: Tenant, inbox: Inbox) -> None:
     inbox.write(sent())
-    for key in (uid(9), "acme", "\0"):
-        with pytest.raises(CommandError, match="There is no workspace with that id"):
+    for key, problem in ((uid(9), "There is no workspace with that id"), ("\0", "invalid UUID")):
+        with pytest.raises(CommandError, match=problem):
             inbox.run(key)
     inbox.file = inbox.folder / "none.jsonl"
     with pytest.raises(CommandError, match="No such file or directory"):

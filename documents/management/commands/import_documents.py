@@ -4,8 +4,8 @@ import json
 from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
-from django.core.exceptions import ValidationError
 from django.core.management.base import CommandError
 
 from config.management.progress import InterruptibleCommand
@@ -20,16 +20,15 @@ class Command(InterruptibleCommand):
     help = "Imports documents with their PDFs (`documents.importing` describes the file)."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("workspace_id", help="as create_workspace printed it")
+        parser.add_argument("workspace_id", type=UUID, help="as create_workspace printed it")
         text = "JSON Lines: documents as the API lists them, and `files`"
         parser.add_argument("file", type=Path, help=text)
         parser.add_argument("--strict", action="store_true", help="import all lines, or none")
 
-    def handle(self, *, workspace_id: str, file: Path, strict: bool, **options: Any) -> None:
-        try:
-            workspace = Workspace.objects.get(pk=workspace_id)
-        except (Workspace.DoesNotExist, ValidationError) as exc:
-            raise CommandError("There is no workspace with that id.") from exc
+    def handle(self, *, workspace_id: UUID, file: Path, strict: bool, **options: Any) -> None:
+        workspace = Workspace.objects.filter(pk=workspace_id).first()
+        if workspace is None:
+            raise CommandError("There is no workspace with that id.")
         importer = Importer(workspace, file.parent, self.report)
         with file.open("rb") as content:
             importer.run(content, strict=strict)
