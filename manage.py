@@ -4,12 +4,10 @@
 import os
 import sys
 
-from config import env, version
+from config import env
 
 
 def main() -> None:
-    if sys.argv[1:] in (["version"], ["--version"]):  # Django would print its own
-        sys.exit(print(version.line()))  # noqa: T201
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     if sys.argv[1:2] != ["check"]:  # which keeps the time-outs of its role
         os.environ.setdefault("PGOPTIONS", "-c statement_timeout=0 -c lock_timeout=0")

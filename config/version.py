@@ -1,4 +1,4 @@
-"""Which release this is: for `manage.py version` and the checks."""
+"""Which release this is, for the checks."""
 
 import tomllib
 from pathlib import Path

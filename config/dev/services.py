@@ -64,11 +64,8 @@ class Program:
     def is_ready(self) -> bool:
         return not self.port or accepts_connections(HOST, self.port)
 
-    def start(self, tries: int = 4) -> None:
-        """Starts the program and returns when it is ready; raises RuntimeError if it ends.
-
-        One that was killed may hold its memory, port or process id for some seconds.
-        """
+    def start(self) -> None:
+        """Starts the program and returns when it is ready; raises RuntimeError if it ends."""
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(  # noqa: S603 - a command of ours
                 self.command,
@@ -82,11 +79,7 @@ class Program:
         atexit.register(self.stop)
         while not self.is_ready():
             if (status := self.process.poll()) is not None:
-                if tries == 1:
-                    raise RuntimeError(f"{self.name} ended with status {status}; see {self.log}")
-                time.sleep(1)
-                self.start(tries - 1)
-                return
+                raise RuntimeError(f"{self.name} ended with status {status}; see {self.log}")
             time.sleep(0.05)
 
     def stop(self) -> None:
@@ -132,6 +125,8 @@ class Postgres(Service):
         self.data = folder / "data"
         if not self.data.exists():
             self._create()
+        # Of a server that was killed: with the folder's lock, none is running.
+        (self.data / "postmaster.pid").unlink(missing_ok=True)
         self.command = [POSTGRES / "postgres", "-D", self.data, f"--port={self.port}"]
         self.command += [f"--listen_addresses={HOST}", "--unix_socket_directories="]
         roles = {"": "documents", "OWNER_": "documents_owner", "SEALER_": "documents_sealer"}

@@ -17,6 +17,7 @@ from events.webhooks.models import Endpoint
 from tests.support.browser import Browser
 from tests.support.inbox import objects
 from tests.support.server import ROOT
+from tests.support.usage import refused
 from workspaces.models import Membership
 
 PICTURES = ROOT / "docs" / "pictures"
@@ -45,7 +46,7 @@ PAGES = {
 
 @pytest.fixture
 def ids(browser: Browser) -> Iterator[dict[str, object]]:
-    """The ids of the addresses: of the demo, with a document that was downloaded."""
+    """The ids of the addresses: of the demo, with downloads and refused requests."""
     before = objects()
     call_command("demo", stdout=StringIO(), stderr=StringIO())
     document = Document.objects.filter(workspace__name="Acme", status="COMPLETED").latest("pk")
@@ -54,6 +55,7 @@ def ids(browser: Browser) -> Iterator[dict[str, object]]:
         path = f"/documents/{document.pk}/download?type={file_type}"
         assert browser.server.get(path, raw).status == 200
     key = ApiKey.objects.get(name=KEY, workspace=document.workspace)
+    refused(9, **vars(key.snapshot()))
     endpoint = Endpoint.objects.get(workspace=document.workspace)
     yield {"document": document.pk, "key": key.pk, "webhook": endpoint.pk}
     storage.delete(objects() - before)

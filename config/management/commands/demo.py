@@ -60,13 +60,9 @@ def text(base: str) -> list[str]:
                 url = f"{base}/api/v1/documents?limit=2"
                 curl = f"curl -sS -H 'Authorization: Bearer {raw}' '{url}'"
                 lines.append(f"  {curl} | python3 -m json.tool")
-                lines.append("The same with the command dtd, after pip install ./client:")
-                lines.append(f"  export DTD_BASE_URL={base} DTD_API_KEY={raw}")
-                lines.append("  dtd ls --limit 2")
     lines.append(f"\nAdmin: {base}/admin/")
-    known = set(User.objects.values_list("username", flat=True))
     for person in demo.PEOPLE:
-        if person.login in known:
+        if User.objects.filter(username=person.login).exists():
             lines.append(f"  {person.login:<24}{password_of(person.login):<18}{person.does}")
     if settings.SECOND_FACTOR == "nobody":
         lines.append("  They need no second factor. With one: SECOND_FACTOR=admins make run")

@@ -11,7 +11,6 @@ import time
 from io import StringIO
 from typing import Any
 
-from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 from django.db import connections
@@ -26,11 +25,11 @@ from documents import demo
 from events.webhooks import demo as webhooks
 from workspaces.models import Membership
 
-THREADS = 64  # each download takes one here, where no nginx serves it
 PROGRAMS = {
+    # Each download takes a thread here, where no nginx serves it.
     "server": f"-m granian --interface wsgi --http 1 --no-ws --log-level warning --host {HOST} "
-    f"--port {{port}} --blocking-threads {THREADS} --respawn-failed-workers "
-    "--workers-kill-timeout 10 config.wsgi:application",
+    "--port {port} --blocking-threads 64 --respawn-failed-workers --workers-kill-timeout 10 "
+    "config.wsgi:application",
     "seal_audit": "manage.py seal_audit --follow",
     "housekeeping": "manage.py housekeeping --follow",
     "deliver_webhooks": "manage.py deliver_webhooks",
@@ -47,18 +46,17 @@ class Command(BaseCommand):
             raise CommandError(f"{exc} Choose another: make run PORT={free_port()}") from None
         self.prepare()
         base, folder = f"http://{HOST}:{port}", env.data_dir()
-        where: dict[str, Any] = {"log": folder / "run.log", "cwd": settings.BASE_DIR}
         programs = [
-            Program(name, [sys.executable, *words.format(port=port).split()], **where)
+            Program(name, [sys.executable, *words.format(port=port).split()], folder / "run.log")
             for name, words in PROGRAMS.items()
         ]
         programs[0].port = port
         text = [f"\nReady: {base}\n", *demo_command.text(base)]
         if variables := demo_receiver(base):
-            received = str(folder / "received")
-            where |= {"env": os.environ | variables, "stdout": None}
+            received = folder / "received"
             command = [sys.executable, "examples/receive.py", "--to", received]
-            programs.append(Program("receive.py", command, **where))
+            options = {"env": os.environ | variables, "stdout": None}
+            programs.append(Program("receive.py", command, folder / "run.log", **options))
             complete = ["env", f"DATA_DIR={folder}", sys.executable, "manage.py"]
             text += [
                 f"\nWebhooks: examples/receive.py saves what Acme completes in {received}",
@@ -95,8 +93,6 @@ class Command(BaseCommand):
                     status = f"{ended.name} ended with status {ended.process.returncode}"
                     self.stdout.write(f"{status}: it is missing until the next start.")
                     watched.remove(ended)
-        except KeyboardInterrupt:
-            return
         except RuntimeError as exc:
             raise CommandError(str(exc)) from exc
         finally:
@@ -110,11 +106,6 @@ def demo_receiver(base: str) -> dict[str, str]:
     found = webhooks.receiver(admin.workspace, admin.user) if admin else None
     if admin is None or found is None:
         return {}
-    port, secret = found
-    return {
-        "DTD_BASE_URL": base,
-        "DTD_API_KEY": demo_command.key_of(admin, "receive.py"),
-        "DTD_WEBHOOK_SECRET": secret,
-        "PORT": str(port),
-        "PYTHONPATH": str(settings.BASE_DIR / "client"),
-    }
+    key = demo_command.key_of(admin, "receive.py")
+    variables = {"DTD_BASE_URL": base, "DTD_API_KEY": key, "PYTHONPATH": "client"}
+    return variables | {"PORT": str(found[0]), "DTD_WEBHOOK_SECRET": found[1]}
