@@ -5,7 +5,7 @@ The documents come through the importer, with their times shifted to end now.
 
 import re
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 from uuid import NAMESPACE_DNS, UUID, uuid5
@@ -23,7 +23,6 @@ from workspaces.plans import Plan
 DATA = Path(__file__).parent / "data"  # one file of documents per workspace, and their PDFs
 END = datetime(2026, 7, 1, 12, tzinfo=UTC)  # the present moment of the data
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")  # in the data
-WHY_SUSPENDED = "Invoice 2026-118 has not been paid for 60 days"
 
 
 class Tenant(NamedTuple):
@@ -68,28 +67,23 @@ PEOPLE = (
 
 
 def load(report: Report, password_of: Callable[[str], str]) -> None:
-    """Creates the workspaces with their documents, and the users.
-
-    Args:
-        password_of: the password for a login.
-    """
+    """Creates the workspaces with their documents, and the users with the passwords of logins."""
     shift = datetime.now(UTC).replace(microsecond=0) - END
+
+    def shifted(found: re.Match[str]) -> str:
+        return (datetime.fromisoformat(found[0]) + shift).isoformat()
+
     for tenant in TENANTS:
         report(f"Importing the documents of {tenant.name} …")
         workspace = Workspace(id=tenant.id, name=tenant.name, plan=tenant.plan)
         changes.create_workspace(workspace, by=actor())
         if tenant.suspended:
-            changes.set_suspended(workspace, True, by=actor(), reason=WHY_SUSPENDED)
+            changes.set_suspended(workspace, True, by=actor(), reason="Invoice 118 is not paid")
         text = (DATA / f"{tenant.name.lower()}.jsonl").read_text(encoding="utf-8")
-        lines = _shifted(text, shift).encode().splitlines()
+        lines = TIME.sub(shifted, text).encode().splitlines()
         Importer(workspace, DATA, report).run(lines, strict=True)
     for person in PEOPLE:
         _create(person, password_of(person.login))
-
-
-def _shifted(text: str, shift: timedelta) -> str:
-    """Shifts all times of documents and recipients."""
-    return TIME.sub(lambda found: (datetime.fromisoformat(found[0]) + shift).isoformat(), text)
 
 
 def _create(person: Person, password: str) -> None:

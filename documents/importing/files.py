@@ -60,22 +60,17 @@ def local_file(folder: Path, name: str) -> LocalFile:
         raise Invalid(f"{name!r} cannot be read: {exc}") from exc
 
 
-class _TookTooLong(BaseException):
-    """Not an Exception: pypdf catches some of those."""
-
-
 def count_pages(path: Path) -> int | str:
     """The number of a PDF's pages, or why they cannot be counted. For the main thread only."""
-
-    def stop(*_: object) -> None:
-        raise _TookTooLong(f"more than {COUNT_SECONDS} seconds")
-
-    signal.signal(signal.SIGALRM, stop)
+    # It raises KeyboardInterrupt, which is no Exception: pypdf catches some of those.
+    signal.signal(signal.SIGALRM, signal.default_int_handler)
     signal.alarm(COUNT_SECONDS)
     try:
         with path.open("rb") as file:
             return len(PdfReader(file).pages) or "it has none"
-    except (Exception, _TookTooLong) as exc:  # a damaged file can raise any exception
+    except KeyboardInterrupt:
+        return f"counting them takes more than {COUNT_SECONDS} seconds"
+    except Exception as exc:  # a damaged file can raise any
         return repr(exc)
     finally:
         signal.alarm(0)

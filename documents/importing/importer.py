@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext, suppress
+from contextlib import nullcontext
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -51,8 +51,7 @@ class Importer:
         report: called with a line for each refused line, each note, and each full batch.
 
     Attributes:
-        counts: the documents that were created and updated, the files that were uploaded, and the
-            lines that were refused.
+        counts: of documents created and updated, files stored, and lines refused.
     """
 
     def __init__(self, workspace: Workspace, folder: Path, report: Report) -> None:
@@ -76,8 +75,7 @@ class Importer:
                 if self.counts["refused"]:
                     batches.clear()
                 for batch in batches:
-                    with suppress(Invalid):  # its line is named below
-                        self._upload({line.id: line for line in batch})
+                    self._upload({line.id: line for line in batch})
             with transaction.atomic() if strict else nullcontext():
                 for batch in batches:
                     self._write(batch)
@@ -136,59 +134,54 @@ class Importer:
 
     def _upload(self, lines: Mapping[UUID, Line]) -> None:
         """Uploads the files that the documents do not have yet, several at a time."""
-        needed = [file for each in self._changes(lines).values() for file in each.values() if file]
+        documents = self.workspace.documents.filter(pk__in=lines)
+        sealed = set(documents.filter(status="COMPLETED").values_list("pk", flat=True))
+        digests = documents.values_list("pk", *(f"{kind}__sha256" for kind in FILE_TYPES))
+        stored = {id: set(found) for id, *found in digests}
+        needed = [
+            file
+            for id in lines.keys() - sealed
+            for file in lines[id].files.values()
+            if file.sha256 not in stored.get(id, ())
+        ]
         client()  # made once, for all threads
         with ThreadPoolExecutor(UPLOADS, thread_name_prefix="upload") as pool:
             list(pool.map(LocalFile.upload, needed))
 
-    def _changes(self, lines: Mapping[UUID, Line]) -> dict[UUID, dict[str, LocalFile | None]]:
-        """By document and type, the files of lines where the documents have other ones or none.
-
-        Raises:
-            Invalid: a document is complete, so its files are sealed.
-        """
-        columns = ("status", *(f"{kind}__sha256" for kind in FILE_TYPES))
-        documents = self.workspace.documents.filter(pk__in=lines).values("pk", *columns)
-        stored = {each["pk"]: each for each in documents}
-        found: dict[UUID, dict[str, LocalFile | None]] = {}
-        for id, line in lines.items():
-            before, found[id] = stored.get(id, {}), {}
-            for kind in FILE_TYPES:
-                file = line.files.get(kind)
-                if before.get(f"{kind}__sha256") != (file and file.sha256):
-                    found[id][kind] = file
-            if found[id] and before.get("status") == Document.Status.COMPLETED:
-                raise Invalid("the files of a complete document are sealed, and these differ")
-        return found
-
     def _store(self, lines: Mapping[UUID, Line]) -> dict[str, int]:
         """Creates and updates documents; returns what is counted."""
-        locked = self.workspace.documents.select_for_update().order_by("pk")
-        old = list(locked.filter(pk__in=lines))
-        changed = self._changes(lines)  # once more, since nobody else can change them now
-        known = {document.pk for document in old}
-        new = [Document(id=id, workspace=self.workspace) for id in lines if id not in known]
+        locked = self.workspace.documents.select_for_update().prefetch_related(*FILE_TYPES)
+        old = {document.pk: document for document in locked.filter(pk__in=lines).order_by("pk")}
+        new = [Document(id=id, workspace=self.workspace) for id in lines if id not in old]
         rows: list[StoredFile] = []
-        for document in (*new, *old):
+        whose: Any = {"by": actor(), "workspace": self.workspace.snapshot()}
+        for document in (*new, *old.values()):
+            line = lines[document.pk]
+            sealed = document.status == Document.Status.COMPLETED
             for column in COLUMNS:
-                setattr(document, column, getattr(lines[document.pk].entry, column))
-            what = "updated" if document.pk in known else "created"
+                setattr(document, column, getattr(line.entry, column))
+            what = "updated" if document.pk in old else "created"
             now = "deleted" if document.deleted_at else document.status.lower()
-            facts: Any = {"by": actor(), "document": document.snapshot()}
-            facts["workspace"] = self.workspace.snapshot()
+            facts = {**whose, "document": document.snapshot()}
             record(Action.DOCUMENT_IMPORTED, **facts, detail=f"{what}, {now}")
-            for kind, file in changed[document.pk].items():
+            for kind in FILE_TYPES:
+                before, file = getattr(document, kind, None), line.files.get(kind)
+                if (before and before.sha256) == (file and file.sha256):
+                    continue
+                if sealed:
+                    raise Invalid("the files of a complete document are sealed, and these differ")
                 setattr(document, kind, None)
                 if file:
-                    key = file.upload()  # nothing is left to do, unless they were changed meanwhile
+                    key = file.upload()  # it was uploaded, unless the document has just changed
                     rows.append(StoredFile(object_key=key, size=file.size, sha256=file.sha256))
                     setattr(document, kind, rows[-1])
                     snapshot = FileSnapshot(file_type=kind, file_sha256=file.sha256)
                     record(Action.FILE_IMPORTED, **facts, file=snapshot)
         StoredFile.objects.bulk_create(rows)
         Document.objects.bulk_create(new)
+        columns = [*COLUMNS, *FILE_TYPES]
         Document.objects.bulk_create(
-            old, update_conflicts=True, unique_fields=["id"], update_fields=[*COLUMNS, *FILE_TYPES]
+            old.values(), update_conflicts=True, unique_fields=["id"], update_fields=columns
         )
         Recipient.objects.filter(document__in=old).delete()
         Recipient.objects.bulk_create(

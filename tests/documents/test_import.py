@@ -266,7 +266,7 @@ def test_import_uses_the_page_count_of_a_line_whose_original_cannot_be_counted(
     inbox.write(*(sent(pageCount=7, files={"original": name}) for name in names))
     inbox.run(acme.workspace)
     assert sorted(Document.objects.values_list("page_count", flat=True)) == [2, 7]
-    unknown = "the PDF's is unknown: _TookTooLong('more than 1 seconds')"
+    unknown = "the PDF's is unknown: counting them takes more than 1 seconds"
     assert f"line 1, note: pageCount is used, {unknown}" in capsys.readouterr().err
     inbox.write(sent(files={"original": "slow.pdf"}))
     [problem], _, _ = inbox.problems(acme.workspace)

@@ -19,8 +19,7 @@ class Command(InterruptibleCommand):
     help = "Lists files that are missing in object storage or damaged, one JSON object a line."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        text = "read each file and compare its SHA-256, not only its size"
-        parser.add_argument("--read", action="store_true", help=text)
+        parser.add_argument("--read", action="store_true", help="compare SHA-256, not only sizes")
 
     def handle(self, *, read: bool, **options: Any) -> None:
         wrong = 0

@@ -21,8 +21,7 @@ class Command(InterruptibleCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("workspace_id", type=UUID, help="as create_workspace printed it")
-        text = "JSON Lines: documents as the API lists them, and `files`"
-        parser.add_argument("file", type=Path, help=text)
+        parser.add_argument("file", type=Path, help="JSON Lines, with the PDFs beside it")
         parser.add_argument("--strict", action="store_true", help="import all lines, or none")
 
     def handle(self, *, workspace_id: UUID, file: Path, strict: bool, **options: Any) -> None:
