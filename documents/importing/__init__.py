@@ -12,6 +12,6 @@ be, `pageCount` is used. A line without `id` always gets the same one, so a file
 again. A document whose id exists in the workspace is updated, recipients and files included; the
 files of one that is COMPLETED in the database are sealed, and a line with other files is refused.
 
-Each batch of lines is one transaction. A line that is refused is named, and the others are
-imported; with `strict`, all lines are imported or none.
+The files of a batch of lines are uploaded, then the lines are written in one transaction. A line
+that is refused is named, and the others are imported; with `strict`, all lines are or none.
 """

@@ -7,8 +7,9 @@ import json
 import os
 import signal
 import threading
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -25,6 +26,7 @@ from tests.support.factories import Tenant, at, pdf, uid
 from tests.support.inbox import Inbox, Value, completed, objects, rows, sent, signer
 from tests.support.server import eventually
 
+T = TypeVar("T")
 ID = str(uid(1))
 
 
@@ -311,6 +313,26 @@ def test_import_that_is_asked_to_end_keeps_the_batches_before(acme: Tenant, inbo
     assert rows() == [BATCH] * 3
 
 
+def changed_meanwhile(change: Callable[[Document], None], run: Callable[[], T]) -> T:
+    """What `run` returns, which waits for somebody else's change of the only document."""
+    changed = threading.Event()
+
+    def work() -> None:
+        with contextlib.closing(connection), transaction.atomic():
+            now = Document.objects.get()
+            change(now)
+            now.save()
+            changed.set()
+            assert eventually(waiting_for_lock)
+
+    with ThreadPoolExecutor() as pool:
+        changing = pool.submit(work)
+        assert changed.wait(10)
+        result = run()
+        changing.result()
+    return result
+
+
 @pytest.mark.django_db(transaction=True)
 def test_import_does_not_replace_files_of_a_document_that_becomes_complete_meanwhile(
     acme: Tenant, inbox: Inbox
@@ -319,22 +341,24 @@ def test_import_does_not_replace_files_of_a_document_that_becomes_complete_meanw
     sealed = [factories.stored(pdf(name)) for name in ("signed", "certificate")]
     inbox.write(completed(id=ID))
 
-    changed = threading.Event()
+    def complete(now: Document) -> None:
+        now.status, now.completed_at = "COMPLETED", at("2026-03-03 12:00:00")
+        now.signed, now.certificate = sealed
 
-    def complete() -> None:
-        with contextlib.closing(connection), transaction.atomic():
-            now = Document.objects.get()
-            now.status, now.completed_at = "COMPLETED", at("2026-03-03 12:00:00")
-            now.signed, now.certificate = sealed
-            now.save()
-            changed.set()
-            assert eventually(waiting_for_lock)
-
-    with ThreadPoolExecutor() as pool:
-        completing = pool.submit(complete)
-        assert changed.wait(10)
-        [said], _, _ = inbox.problems(acme.workspace)
-        completing.result()
+    [said], _, _ = changed_meanwhile(complete, lambda: inbox.problems(acme.workspace))
     assert "are sealed" in said
     now = Document.objects.select_related("original", "signed", "certificate").get()
     assert (now.original, now.signed, now.certificate) == (old.original, *sealed)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_import_uploads_a_file_that_the_document_does_not_have_any_more(
+    acme: Tenant, inbox: Inbox
+) -> None:
+    inbox.take(acme.workspace, sent(id=ID))
+    other = factories.stored(pdf("another"))
+    counts = changed_meanwhile(
+        lambda now: setattr(now, "original", other), lambda: inbox.run(acme.workspace)
+    )
+    assert counts == {"created": 0, "updated": 1, "files": 1}
+    assert acme.get(f"/documents/{ID}/download").body == inbox.content("original.pdf")
