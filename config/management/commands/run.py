@@ -25,11 +25,11 @@ from documents import demo
 from events.webhooks import demo as webhooks
 from workspaces.models import Membership
 
+THREADS = 64  # each download takes one here, where no nginx serves it
 PROGRAMS = {
-    # Each download takes a thread here, where no nginx serves it.
     "server": f"-m granian --interface wsgi --http 1 --no-ws --log-level warning --host {HOST} "
-    "--port {port} --blocking-threads 64 --respawn-failed-workers --workers-kill-timeout 10 "
-    "config.wsgi:application",
+    f"--port {{port}} --blocking-threads {THREADS} --respawn-failed-workers "
+    "--workers-kill-timeout 10 config.wsgi:application",
     "seal_audit": "manage.py seal_audit --follow",
     "housekeeping": "manage.py housekeeping --follow",
     "deliver_webhooks": "manage.py deliver_webhooks",
