@@ -9,6 +9,7 @@ import pytest
 from django.core.management import get_commands, load_command_class
 
 from tests.drill.__main__ import guide
+from tests.support.factories import uid
 from tests.support.server import ROOT
 
 PAGES = [ROOT / "docs" / f"{name}.md" for name in ("operations", "incidents")]
@@ -33,7 +34,7 @@ def test_guide_s_commands_are_valid_and_their_files_exist() -> None:
 
 def test_guide_s_management_commands_have_these_options() -> None:
     for command in COMMANDS:
-        name, *words = shlex.split(command)
+        name, *words = shlex.split(command.replace("$workspace", str(uid(1))))
         parser = load_command_class(get_commands()[name], name).create_parser("manage.py", name)
         parser.parse_args(words)
 
