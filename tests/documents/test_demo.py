@@ -78,10 +78,6 @@ def test_acme_shows_every_value_there_is() -> None:
     reasons = set(recipients.filter(status="DECLINED").values_list("decline_reason", flat=True))
     assert None in reasons
     assert len(reasons) >= 5
-    texts = "".join([*documents.values_list("title", flat=True)])
-    texts += "".join([*recipients.values_list("name", flat=True)])
-    for letters in ("ñüß", "łśű", "αίσ", "Дгы"):
-        assert set(letters) <= set(texts)
 
 
 def test_times_are_shifted_to_end_now() -> None:
@@ -99,17 +95,15 @@ def test_demo_is_recorded_and_not_loaded_twice() -> None:
     load(print)
     assert rows() == before
     recorded = Counter(AuditEntry.objects.values_list("action", flat=True))
-    assert (
-        recorded.items()
-        >= {
-            "workspace.created": len(demo.TENANTS),
-            "workspace.suspended": 1,
-            "account.created": len(demo.PEOPLE),
-            "member.added": len([person for person in demo.PEOPLE if person.tenant]),
-            "document.imported": Document.objects.count(),
-            "document.file_imported": StoredFile.objects.count(),
-        }.items()
-    )
+    expected = {
+        "workspace.created": len(demo.TENANTS),
+        "workspace.suspended": 1,
+        "account.created": len(demo.PEOPLE),
+        "member.added": len([person for person in demo.PEOPLE if person.tenant]),
+        "document.imported": Document.objects.count(),
+        "document.file_imported": StoredFile.objects.count(),
+    }
+    assert recorded.items() >= expected.items()
 
 
 def test_keys_are_the_same_each_time_until_one_is_ended() -> None:
