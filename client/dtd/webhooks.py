@@ -24,7 +24,7 @@ def unwrap(body: bytes, headers: Mapping[str, str], secret: str) -> Event:
     Raises:
         InvalidSignature: Do not believe it; respond with a 401.
         InvalidResponse: It is signed, but is no event.
-        ImportError: The package standardwebhooks is missing: pip install 'dtd-client[webhooks]'
+        ImportError: The package standardwebhooks is missing: pip install standardwebhooks
     """
     from standardwebhooks import Webhook, WebhookVerificationError
 

@@ -109,4 +109,4 @@ def test_mcp_needs_a_folder_and_its_package(
     monkeypatch.setitem(sys.modules, "mcp.server", None)
     monkeypatch.setitem(sys.modules, "mcp", None)
     printed = examples.run("dtd", "mcp", "--folder", ".", status=2)
-    assert printed == "dtd: mcp is missing: pip install 'dtd-client[mcp]'\n"
+    assert printed == "dtd: mcp is missing: pip install mcp\n"

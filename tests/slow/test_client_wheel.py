@@ -50,5 +50,5 @@ def test_dtd_installed_reads_and_names_a_missing_extra(installed: Path, examples
     done = subprocess.run(
         [installed / "dtd", *words], env=environment, capture_output=True, text=True
     )
-    needed = "dtd: standardwebhooks is missing: pip install 'dtd-client[webhooks]'\n"
+    needed = "dtd: standardwebhooks is missing: pip install standardwebhooks\n"
     assert (done.returncode, done.stderr) == (2, needed)

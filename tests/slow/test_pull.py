@@ -503,5 +503,5 @@ def test_pull_prints_one_clear_line_if_a_bucket_is_the_target_without_boto3(
     monkeypatch.setitem(sys.modules, "boto3", None)  # as if it were not installed
     requests = Requests(examples.server)
     printed = examples.run("dtd", "pull", target, status=2)
-    assert printed == "dtd: boto3 is missing: pip install 'dtd-client[s3]'\n"
+    assert printed == "dtd: boto3 is missing: pip install boto3\n"
     assert requests() == []

@@ -29,7 +29,6 @@ exit status:
   75 another run copies to the same target   130 interrupted
 """
 SECRETS = "/run/secrets"  # where containers have them
-EXTRAS = {"boto3": "s3", "standardwebhooks": "webhooks"}  # of a missing package, if not its name
 
 
 def me(client: Client, options: argparse.Namespace) -> None:
@@ -223,8 +222,7 @@ def main(words: list[str] | None = None) -> None:
         status, text = 130, "Interrupted."
     except ImportError as exc:
         name = (exc.name or "").partition(".")[0]
-        extra = EXTRAS.get(name, name)
-        missing = f"{name} is missing: pip install 'dtd-client[{extra}]'"
+        missing = f"{name} is missing: pip install {name}"
         status, text = 2, missing if name else f"HTTPS_PROXY or ALL_PROXY: {exc}"
     except OSError as exc:
         status, text = 1, f"{exc.filename or type(exc).__name__}: {exc.strerror or exc}"

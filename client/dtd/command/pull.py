@@ -44,7 +44,7 @@ def pull(client: Client, options: Namespace) -> int:
 
     example:
       dtd pull ./archive
-      dtd pull s3://bucket/prefix   # needs: pip install 'dtd-client[s3]'
+      dtd pull s3://bucket/prefix   # needs: pip install boto3
     """
     with ExitStack() as stack:
         if options.target.startswith("s3://"):
