@@ -37,4 +37,4 @@ if __name__ == "__main__":
     try:
         main()
     except KeyboardInterrupt:
-        print("\nStopped.")  # noqa: T201 - with status 0, make adds no line
+        print("\nStopping …")  # noqa: T201 - with status 0, make adds no line

@@ -233,7 +233,7 @@ def test_ctrl_c_while_run_prepares_ends_it_with_one_sentence(begun: str) -> None
         assert eventually((folder / begun).exists)
         os.killpg(process.pid, signal.SIGINT)
         printed, _ = process.communicate(timeout=60)
-        assert (process.returncode, printed) == (0, "\nStopped.\n")
+        assert (process.returncode, printed) == (0, "\nStopping …\n")
         assert all_gone(folder), using(folder)
 
 
@@ -274,7 +274,7 @@ def test_run_leaves_no_process_and_intact_data_however_it_ends(
     end(run)
     assert all_gone(folder), using(folder)
     printed, _ = run.process.communicate()
-    assert end is not interrupt or printed == "\nStopped.\n"
+    assert end is not interrupt or printed == "\nStopping …\n"
     assert not (folder / "env").exists() or end is kill_all
 
     run.__init__(folder)  # type: ignore[misc] # the other tests go on with the new one
