@@ -19,8 +19,6 @@ from config.api.responses import json_response
 
 logger = logging.getLogger(__name__)
 
-View = Callable[[HttpRequest], HttpResponse]
-
 # The system checks of a part have the tag "readyz" and its name. They run one after the other.
 PARTS = ("database", "migrations", "counter", "object_storage")
 REQUIRED = {"database", "migrations"}  # without the others it serves less
@@ -35,10 +33,12 @@ _began = 0.0  # on the monotonic clock
 
 def _check_parts(states: dict[str, str]) -> None:
     for part in PARTS:
+        states[part] = "failed"  # until it responds
         found = run_checks(None, [f"readyz {part}"], True, [DEFAULT_DB_ALIAS])
         if errors := [each.msg for each in found if each.is_serious()]:
             logger.error("Not ready: %s: %s", part, " ".join(errors))
-        states[part] = "failed" if errors else "ok"
+        else:
+            states[part] = "ok"
     connection.close()
 
 
@@ -53,11 +53,11 @@ def ready(request: HttpRequest) -> HttpResponse:
     """`/readyz`: 503 if it cannot serve; `degraded` if it can, with less."""
     global _began, _check, _states
     if _check is None or _check.done() and time.monotonic() > _began + CACHE_SECONDS:
-        _began, _states = time.monotonic(), dict.fromkeys(PARTS, "failed")
+        _began, _states = time.monotonic(), dict.fromkeys(PARTS, "unknown")
         _check = _thread.submit(_check_parts, _states)
     wait([_check], DEADLINE_SECONDS)
     states = dict(_states)
-    failed = {part for part in PARTS if states[part] == "failed"}
+    failed = {part for part in PARTS if states[part] != "ok"}
     status = "failed" if failed & REQUIRED else "degraded" if failed else "ok"
     return json_response({"status": status, "checks": states}, 503 if failed & REQUIRED else 200)
 
@@ -71,6 +71,6 @@ def metrics(request: HttpRequest) -> HttpResponse:
 VIEWS = {"/healthz": live, "/readyz": ready, "/metrics": metrics}
 
 
-def middleware(get_response: View) -> View:
+def middleware(get_response: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
     """Responds to these paths, before any middleware that reads more of the request."""
     return lambda request: VIEWS.get(request.path_info, get_response)(request)
