@@ -71,6 +71,6 @@ def metrics(request: HttpRequest) -> HttpResponse:
 VIEWS = {"/healthz": live, "/readyz": ready, "/metrics": metrics}
 
 
-def middleware(get_response: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+def middleware(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[..., HttpResponse]:
     """Responds to these paths, before any middleware that reads more of the request."""
     return lambda request: VIEWS.get(request.path_info, get_response)(request)

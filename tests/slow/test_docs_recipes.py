@@ -28,7 +28,7 @@ from tests.support.webhooks import SECRET, signed
 
 @pytest.fixture
 def lease(acme: Tenant) -> Document:
-    return factories.document(acme.workspace, "COMPLETED", title="A lease")
+    return factories.document(acme.workspace, "COMPLETED", title="Lease agreement")
 
 
 @pytest.fixture
