@@ -12,6 +12,7 @@ from django.db import transaction
 from audit.models import Action
 from audit.record import record
 from workspaces import mails
+from workspaces.api_access import access_warning
 from workspaces.models import Membership, Workspace
 
 
@@ -41,8 +42,9 @@ def change_plan(workspace: Workspace, plan: str, *, by: str, reason: str) -> Non
     """Moves the workspace to another plan."""
     now = _locked(workspace)
     if now.plan != plan:
-        Workspace.objects.filter(pk=now.pk).update(plan=plan)
         detail = f"{now.plan} → {plan}: {reason}"
+        now.plan = plan
+        now.save(update_fields=["plan"])
         record(Action.PLAN_CHANGED, by=by, workspace=now.snapshot(), detail=detail)
         _tell(now, "Plan changed", detail, by)
 
@@ -52,14 +54,18 @@ def set_suspended(workspace: Workspace, suspended: bool, *, by: str, reason: str
     """Refuses the workspace's keys from the next request on, or lets them work again."""
     now = _locked(workspace)
     if now.suspended != suspended:
-        Workspace.objects.filter(pk=now.pk).update(suspended=suspended)
+        now.suspended = suspended
+        now.save(update_fields=["suspended"])
         action = Action.WORKSPACE_SUSPENDED if suspended else Action.WORKSPACE_REINSTATED
         record(action, by=by, workspace=now.snapshot(), detail=reason)
         _tell(now, f"Workspace {'suspended' if suspended else 'reinstated'}", reason, by)
 
 
 def _tell(workspace: Workspace, what: str, why: str, by: str) -> None:
-    text = f"{why}\nBy: {by}\n\nKeys work unless the workspace is suspended or its plan has no API."
+    """What happened, and whether keys work from now on."""
+    wait = "its keys are refused and its webhooks wait until"
+    effect = access_warning(workspace, until=wait, once=wait) or "Its keys and webhooks work."
+    text = f"{why}\nBy: {by}\n\n{effect}"
     mails.tell_admins(workspace, f"{what}: {workspace}", text, workspace)
 
 

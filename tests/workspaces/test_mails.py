@@ -67,12 +67,16 @@ def test_admins_are_told_of_suspension_and_plan(acme: Tenant) -> None:
     assert arrived() == to_both("Workspace suspended: Acme")
     assert "Unpaid" in mail.outbox[0].body
     assert f"By: {OLGA}" in mail.outbox[0].body
+    stopped = "its keys are refused and its webhooks wait until"
+    assert f"Acme is suspended: {stopped} it is reinstated." in mail.outbox[0].body
     path = reverse("admin:workspaces_workspace_change", args=[acme.workspace.pk])
     assert f"{BASE}{path}" in mail.outbox[0].body
     changes.set_suspended(acme.workspace, False, by=OLGA, reason="Paid")
     assert arrived() == to_both("Workspace reinstated: Acme")
+    assert "Its keys and webhooks work." in mail.outbox[0].body
     changes.change_plan(acme.workspace, "FREE", by=OLGA, reason="Asked for it")
     assert arrived() == to_both("Plan changed: Acme")
+    assert f"not include the API: {stopped} the workspace moves to Pro" in mail.outbox[0].body
     assert arrived() == []
 
 
