@@ -5,6 +5,7 @@ from typing import Any
 from django.db import IntegrityError
 from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import reverse
+from django.utils.html import format_html
 
 from config.console.object_page import ActionPage, Button, Prompt, Refused
 from events.models import KEEP_DAYS
@@ -198,7 +199,9 @@ class SwitchOn(EndpointAction, Button):
             if texts.waiting(self.endpoint.workspace)
             else "now"
         )
-        return f"It is on: events from now on are sent to it. Pending deliveries are sent {when}."
+        text = f"It is on: events from now on are sent to it. Pending deliveries are sent {when}."
+        off_since = self.endpoint.disabled_at  # before the click
+        return format_html("{} {}", text, texts.missed(off_since)) if off_since else text
 
 
 class SendTestEvent(EndpointAction, Button):
