@@ -37,18 +37,22 @@ def check_url(url: str) -> None:
     Raises:
         ValueError: it must not be one; the text says what to change.
     """
+    if len(url) > MAX_LENGTH:
+        raise ValueError(f"Use {MAX_LENGTH} characters at most.")
+    if not (url.isascii() and url.isprintable()):
+        raise ValueError("Use ASCII characters only: encode others as %XX, or xn-- in a host name.")
     schemes = ["https"] if _public_only() else ["https", "http"]
     try:
         URLValidator(schemes, message="")(url)
         parts = urlsplit(url)
-        valid = len(url) <= MAX_LENGTH and parts.port != 0 and url.isascii() and url.isprintable()
+        valid = parts.port != 0
     except (ValidationError, ValueError):
         valid = False
     if not valid:
         begin = " or ".join(f"{each}://" for each in schemes)
         raise ValueError(
-            f"Begin the URL with {begin} and a host name with its domain, and use {MAX_LENGTH} "
-            "characters at most: encode others as %XX, and a host name of another script with xn--."
+            f"Begin the URL with {begin} and a host name with its domain, such as "
+            "hooks.example.com. It may have a port from 1 to 65535, and no spaces."
         )
     if "@" in parts.netloc:
         raise ValueError("Leave out the user name and password: deliveries are signed instead.")

@@ -110,6 +110,8 @@ def test_webhook_form_refuses_other_addresses_and_events(ada: Client) -> None:
     ]
     for fields in refused:
         assert "Nothing was saved" in body(create(ada, **fields)), fields
+    with_key = create(ada, url=f"https://example.com/?secret=dtd_{'a' * 40}")
+    assert "The URL must not contain an API key" in body(with_key)
     assert not Endpoint.objects.exists()
 
 
@@ -169,8 +171,11 @@ def test_webhook_switched_off_and_on(hook: Endpoint, acme: Tenant, ada: Client) 
     assert newest(Action.WEBHOOK_SWITCHED_OFF).detail == f"{PUBLIC_URL} ({hook.pk})"
     assert "Webhook <a" not in body(ada.get(START))  # the admin did it
     Endpoint.objects.update(failing_since=timezone.now())
-    html = body(ada.post(page(hook, "switch_on"), follow=True))
+    html = strip_tags(body(ada.post(page(hook, "switch_on"), follow=True)))
     assert "It is on: events from now on are sent to it." in html
+    missed = f"Events since {exact(hook.disabled_at)} were not sent to it: read them with GET /api"
+    assert missed in html
+    assert "were not sent" not in body(ada.post(page(hook, "switch_on"), follow=True))
     hook = Endpoint.objects.get()
     assert (hook.enabled, hook.disabled_at, hook.failing_since) == (True, None, None)
     assert newest(Action.WEBHOOK_SWITCHED_ON).person == acme.admin.username

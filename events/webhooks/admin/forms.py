@@ -9,6 +9,7 @@ from django.http import QueryDict
 from audit.admin.search import ids_in
 from audit.admin.workspace_filter import WorkspaceField, own_workspace_field
 from config.console.changelist import FilterForm, SearchField, any_of
+from config.key_format import contains_raw_key
 from events.models import Event, EventType
 from events.webhooks import policy, targets
 from events.webhooks.models import PENDING, TEST_EVENT, DeliveryState, Endpoint
@@ -52,6 +53,10 @@ class EndpointForm(forms.Form):
 
     def clean_url(self) -> str:
         url: str = self.cleaned_data["url"]
+        if contains_raw_key(url):
+            raise forms.ValidationError(
+                "The URL must not contain an API key: all admins can read it. Revoke that key."
+            )
         try:
             targets.check_url(url)
         except ValueError as exc:
