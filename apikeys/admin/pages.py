@@ -84,7 +84,7 @@ class RollKey(ActionPage):
         return Prompt(
             title=f"Roll “{self.name}”",
             button="Roll the key",
-            sentences=[format_html(text, self.name, self.obj.prefix)],
+            sentences=[format_html(text, self.obj.name, self.obj.prefix)],
             warnings=filter(None, warnings),
             facts={"Workspace": label_for(self.request, self.obj.workspace)},
         )

@@ -33,6 +33,7 @@ from config.console.reauthentication import recent_sign_in_required
 from workspaces.api_access import access_warning
 from workspaces.directory import label_for, own_workspaces
 from workspaces.models import Workspace
+from workspaces.plans import WITH_API
 
 CHARTS = 5  # workspaces with a chart on the start page
 
@@ -132,7 +133,10 @@ class ApiKeyAdmin(AuditHistory):
         own = own_workspaces(request)
         return bool(own) if obj is None else obj.workspace_id in own
 
-    has_add_permission = has_view_permission
+    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Whether a plan of the user's workspaces has keys."""
+        own = list(own_workspaces(request))
+        return Workspace.objects.filter(pk__in=own, plan__in=WITH_API).exists()
 
     def has_pages_of(self, request: HttpRequest, workspace_id: UUID | None) -> bool:
         return workspace_id in own_workspaces(request)
@@ -172,9 +176,10 @@ class ApiKeyAdmin(AuditHistory):
     def add_view(
         self, request: HttpRequest, form_url: str = "", extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        if self.has_add_permission(request):
-            recent_sign_in_required(request)
         try:
+            if self.has_view_permission(request):
+                require_plan(Workspace.objects.administered_by(request_user(request)))
+                recent_sign_in_required(request)
             return super().add_view(request, form_url, extra_context)
         except AlreadyIssued:
             messages.warning(request, self.already_issued)
@@ -183,9 +188,7 @@ class ApiKeyAdmin(AuditHistory):
         return HttpResponseRedirect(reverse(LIST))
 
     def get_form(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
-        user = request_user(request)
-        require_plan(Workspace.objects.administered_by(user))
-        given = {"__init__": partialmethod(NewKeyForm.__init__, by=user)}
+        given = {"__init__": partialmethod(NewKeyForm.__init__, by=request_user(request))}
         return type("Form", (NewKeyForm,), given)
 
     def get_fields(self, request: HttpRequest, obj: ApiKey | None = None) -> Any:

@@ -81,10 +81,12 @@ def test_key_page_offers_actions_and_no_change_to_its_admin(acme: Tenant, ada: C
     assert history.endswith(f"?key_id__exact={acme.key.pk}")
     for name in ("roll", "revoke", "delete"):
         assert page(acme.key, name) in html
+    assert "To stop a key and keep it in the list, revoke it." in html
     ApiKey.objects.filter(pk=acme.key.pk).update(expires_at=Now())
     html = text(ada.get(page(acme.key)))
     assert page(acme.key, "delete") in html
     assert page(acme.key, "roll") not in html
+    assert "revoke it" not in html
     assert "Expired" in html
 
 
@@ -202,7 +204,9 @@ def test_key_that_ended_cannot_be_rolled(acme: Tenant, ada: Client) -> None:
 
 
 def test_key_that_was_rolled_names_its_successor(acme: Tenant, ada: Client) -> None:
-    assert "was rolled already" not in body(ada.get(page(acme.key, "roll")))
+    html = body(ada.get(page(acme.key, "roll")))
+    assert f"A new key beside “Acme sync” (<code>{acme.key.prefix}…</code>)" in html
+    assert "was rolled already" not in html
     roll(ada, acme.key)
     new = ApiKey.objects.exclude(pk=acme.key.pk).get()
     successor = f'“<a href="{page(new)}">Acme sync</a>” (<code>{new.prefix}…</code>)'

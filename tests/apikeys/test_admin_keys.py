@@ -241,6 +241,8 @@ def test_keys_are_created_and_rolled_on_plans_with_the_api_only(
         for response in (client.get(url, follow=True), client.post(url, data, follow=True)):
             assert sentence in body(response)
             assert upgrade in body(response)
+    for url in (LIST, reverse("admin:index")):
+        assert NEW not in body(client.get(url))
     # Of several workspaces, the others can have new keys.
     Membership.objects.create(workspace=acme.workspace, user=freebie.admin, role="ADMIN")
     fields = {**form_of(body(client.get(NEW))), "name": "New"}
