@@ -74,6 +74,7 @@ def entries() -> list[tuple[str, str, str]]:
 def test_link_of_an_email_sets_a_new_password(ada: User) -> None:
     response = ask(ada.username.capitalize())
     assert response["Location"] == RESET
+    assert "ask the operator of this service." in Client().get(RESET).content.decode()
     text = sent_to(ada)
     assert ada.username in text
     assert "within one hour" in text
