@@ -1,12 +1,13 @@
 """The pages of one key: what is known of it, and what can be done with it."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.utils.html import format_html
 
-from apikeys.admin.warnings import refusal_warning, require_plan, sentence
+from apikeys.admin.warnings import refusal_warning, sentence
 from apikeys.forms import RollForm
 from apikeys.models import AlreadyEnded, AlreadyIssued, ApiKey
 from apikeys.usage import report
@@ -16,6 +17,8 @@ from audit.admin.search import parsed
 from audit.models import Action, AuditEntry
 from config.console.object_page import ActionPage, ObjectPage, Prompt, Refused
 from workspaces.directory import label_for, own_workspaces
+from workspaces.models import Workspace
+from workspaces.plans import WITH_API
 
 LIST = "admin:apikeys_apikey_changelist"
 REFUSED_SHOWN = 5
@@ -53,6 +56,13 @@ class KeyPage(ObjectPage):
             "refusal": refusal_warning(key.workspace),
             "log_url": filtered_log_url(key_id__exact=key.id),
         }
+
+
+def require_plan(workspaces: Iterable[Workspace]) -> None:
+    """Raises `Refused` if no plan of these workspaces has keys."""
+    given = list(workspaces)
+    if not any(each.plan in WITH_API for each in given):
+        raise Refused(sentence("no_plan", workspace=given[0]))
 
 
 class RollKey(ActionPage):

@@ -12,13 +12,8 @@ from django.urls import reverse
 from django.utils.functional import cached_property
 from django.utils.safestring import SafeString
 
-from apikeys.admin.pages import LIST, DeleteKey, KeyPage, RevokeKey, RollKey
-from apikeys.admin.warnings import (
-    ended_warnings,
-    limit_warnings,
-    refusal_warning,
-    require_plan,
-)
+from apikeys.admin.pages import LIST, DeleteKey, KeyPage, RevokeKey, RollKey, require_plan
+from apikeys.admin.warnings import ended_warnings, limit_warnings, refusal_warning
 from apikeys.forms import NewKeyForm
 from apikeys.keys import ENDED, State
 from apikeys.models import AlreadyIssued, ApiKey, ApiKeyQuerySet

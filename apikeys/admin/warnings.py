@@ -1,6 +1,6 @@
 """What pages warn of: a workspace whose keys are refused, keys with problems."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 from uuid import UUID
@@ -15,10 +15,8 @@ from apikeys.keys import today
 from apikeys.models import ApiKey
 from apikeys.usage.models import KeyUsage, RefusedRequest
 from config.console.formatting import Bad
-from config.console.object_page import Refused
 from workspaces.api_access import access_warning
 from workspaces.models import Workspace
-from workspaces.plans import WITH_API
 
 MOST = 5  # warnings of each kind
 
@@ -33,13 +31,6 @@ def refusal_warning(workspace: Workspace) -> SafeString:
     """Why keys of the workspace are refused at present, and what to do about it; "" if not."""
     why = access_warning(workspace)
     return sentence("refused", why=why, workspace=workspace) if why else SafeString("")
-
-
-def require_plan(workspaces: Iterable[Workspace]) -> None:
-    """Raises `Refused` if no plan of these workspaces has keys."""
-    given = list(workspaces)
-    if not any(each.plan in WITH_API for each in given):
-        raise Refused(sentence("no_plan", workspace=given[0]))
 
 
 def ended_warnings(workspaces: list[UUID]) -> Iterator[Bad]:
