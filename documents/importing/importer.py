@@ -75,7 +75,7 @@ class Importer:
                 if self.counts["refused"]:
                     batches.clear()
                 for batch in batches:
-                    self._upload({line.id: line for line in batch})
+                    self._upload(batch)
             with transaction.atomic() if strict else nullcontext():
                 for batch in batches:
                     self._write(batch)
@@ -121,7 +121,7 @@ class Importer:
         try:
             if len(lines) < len(batch):
                 raise Invalid("an id is there twice")  # then each line is written by itself
-            self._upload(lines)
+            self._upload(batch)
             with transaction.atomic(), together():
                 counts = self._store(lines)
             self.counts.update(counts)
@@ -132,17 +132,17 @@ class Importer:
                 for line in batch:
                     self._write([line])
 
-    def _upload(self, lines: Mapping[UUID, Line]) -> None:
+    def _upload(self, lines: Sequence[Line]) -> None:
         """Uploads the files that the documents do not have yet, several at a time."""
-        documents = self.workspace.documents.filter(pk__in=lines)
+        documents = self.workspace.documents.filter(pk__in=[line.id for line in lines])
         sealed = set(documents.filter(status="COMPLETED").values_list("pk", flat=True))
         digests = documents.values_list("pk", *(f"{kind}__sha256" for kind in FILE_TYPES))
-        stored = {id: set(found) for id, *found in digests}
+        stored = {id: dict(zip(FILE_TYPES, found, strict=True)) for id, *found in digests}
         needed = [
             file
-            for id in lines.keys() - sealed
-            for file in lines[id].files.values()
-            if file.sha256 not in stored.get(id, ())
+            for line in lines
+            for kind, file in line.files.items()
+            if line.id not in sealed and file.sha256 != stored.get(line.id, {}).get(kind)
         ]
         client()  # made once, for all threads
         with ThreadPoolExecutor(UPLOADS, thread_name_prefix="upload") as pool:

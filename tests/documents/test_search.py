@@ -246,6 +246,7 @@ def test_search_refuses_what_it_does_not_know(acme: Tenant) -> None:
         ),
         ("recipientStatus=COMPLETED", f"'recipientStatus' is not valid: it takes {PERSON}"),
         ("title=%21%21", f"'title' is not valid: it takes {WORDS}"),
+        ("title=%EE%80%80", f"'title' is not valid: it takes {WORDS}"),
         (f"title={'+'.join('abcdefghi')}", f"'title' is not valid: it takes {WORDS}"),
         ("limit=0", "'limit' is not valid: it takes a whole number from 1 to 100"),
         ("cursor=x", f"'cursor' is not valid: it takes {CURSOR}"),
