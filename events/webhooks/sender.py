@@ -33,6 +33,8 @@ async def attempt(delivery: Delivery) -> Attempt:
     try:
         async with asyncio.timeout(policy.ATTEMPT_SECONDS):
             await _post(delivery, made)
+    except TimeoutError:  # whatever was going on meanwhile
+        made.error = f"There was no response within {policy.ATTEMPT_SECONDS:.0f} seconds."
     except Exception as exc:
         made.error = _sentence(exc)
     if made.status is not None:  # it counts, whatever happened to the body
@@ -127,7 +129,6 @@ _SENTENCES: dict[type[BaseException], str] = {
     httpcore.ConnectTimeout: "The connection failed.",
     httpcore.NetworkError: "The connection broke off.",
     httpcore.RemoteProtocolError: "The response is not valid HTTP, or incomplete.",
-    TimeoutError: f"There was no response within {policy.ATTEMPT_SECONDS:.0f} seconds.",
 }
 
 

@@ -76,7 +76,7 @@ def test_attempt_ends_after_15_seconds_whatever_the_receiver_does(
     monkeypatch.setattr(policy, "ATTEMPT_SECONDS", 1.0)
     receiver.headers = {"Retry-After": "60"}
     silent = send(receiver.url("/200/slow"))
-    assert (silent.status, silent.error) == (None, "There was no response within 15 seconds.")
+    assert (silent.status, silent.error) == (None, "There was no response within 1 seconds.")
     for status in (200, 410, 503):  # the status counts, whatever happens to the body
         result = send(receiver.url(f"/{status}/trickle"))
         assert result.milliseconds >= 1000
@@ -255,5 +255,8 @@ def test_certificate_must_be_for_the_host_s_name_and_of_a_known_authority(
             assert error in result.error
             assert trusted is False or "IP address mismatch" in send(receiver.url()).error
             assert len(receiver.received) == result.succeeded
+            monkeypatch.setattr(policy, "ATTEMPT_SECONDS", 1.0)
+            slow = send(receiver.url("/200/slow", host="hooks.example.com"))
+            assert (error or "no response within 1 seconds") in slow.error
     finally:
         sender._trusted.cache_clear()
