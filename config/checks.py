@@ -69,35 +69,15 @@ def environment(**kwargs: Any) -> list[CheckMessage]:
     ]
 
 
-# PostgreSQL shows other roles' sessions to a member of pg_read_all_stats. A second sealer waits for
-# an advisory lock as long as the first one lives.
-_IN_THE_WAY = """
-    SELECT pid, concat_ws(', ', usename, application_name, state),
-        extract(epoch FROM clock_timestamp() - xact_start)::int
-    FROM pg_stat_activity WHERE datname = current_database() AND (
-        xact_start < now() - interval '2 s' AND pid IN (
-            SELECT unnest(pg_blocking_pids(pid)) FROM pg_stat_activity
-            WHERE wait_event_type = 'Lock' AND wait_event <> 'advisory')
-        OR xact_start < now() - interval '10 min' AND backend_type = 'client backend')
-"""
-
-
 @asks_service("config.002", "readyz migrations", hint=DATABASE)
 def database() -> Found:
-    """Whether it has all tables, a transaction is in the way, and old sessions are deleted."""
+    """Its migrations, its version, and ours."""
     executor = MigrationExecutor(connection)
     if plan := executor.migration_plan(executor.loader.graph.leaf_nodes()):
         text = f"The database lacks {', '.join(str(migration) for migration, _ in plan)}."
         yield Error(text, hint="Run: deploy/manage migrate")
     [(number, role)] = fetch("SELECT current_setting('server_version'), current_user", [])
     yield Info(f"{version.line()}, with PostgreSQL {number} as {role}.")
-    for pid, who, seconds in fetch(_IN_THE_WAY, []):
-        text = f"A transaction of pid {pid} ({who}), {seconds:,} s old, is in the way of others."
-        hint = f"If it should not go on, run as postgres: SELECT pg_terminate_backend({pid})"
-        yield Warning(text, hint=hint)
-    sessions = import_string(f"{settings.SESSION_ENGINE}.SessionStore").get_model_class().objects
-    if sessions.filter(expire_date__lt=timezone.now() - timedelta(hours=1)).exists():
-        yield Warning("Housekeeping is late.", hint="Look at: journalctl -u documents-api-worker")
 
 
 @asks_service("config.003", "readyz counter", hint="Check REDIS_URL, and that Redis may write.")
@@ -112,9 +92,29 @@ def _run(*command: str) -> str:
     return subprocess.run(command, capture_output=True, text=True, timeout=SECONDS).stdout  # noqa: S603
 
 
+# PostgreSQL shows other roles' sessions to a member of pg_read_all_stats. A second sealer waits for
+# an advisory lock as long as the first one lives.
+_IN_THE_WAY = """
+    SELECT pid, concat_ws(', ', usename, application_name, state),
+        extract(epoch FROM clock_timestamp() - xact_start)::int
+    FROM pg_stat_activity WHERE datname = current_database() AND (
+        xact_start < now() - interval '2 s' AND pid IN (
+            SELECT unnest(pg_blocking_pids(pid)) FROM pg_stat_activity
+            WHERE wait_event_type = 'Lock' AND wait_event <> 'advisory')
+        OR xact_start < now() - interval '10 min' AND backend_type = 'client backend')
+"""
+
+
 @asks_service("config.004", hint="Run as root: systemctl status")
-def machine() -> Found:
-    """Units that have failed, the clock, and the certificate, as deploy/install makes them."""
+def operation() -> Found:
+    """Transactions in the way, housekeeping, and units, clock and certificate of deploy/install."""
+    for pid, who, seconds in fetch(_IN_THE_WAY, []):
+        text = f"A transaction of pid {pid} ({who}), {seconds:,} s old, is in the way of others."
+        hint = f"If it should not go on, run as postgres: SELECT pg_terminate_backend({pid})"
+        yield Warning(text, hint=hint)
+    sessions = import_string(f"{settings.SESSION_ENGINE}.SessionStore").get_model_class().objects
+    if sessions.filter(expire_date__lt=timezone.now() - timedelta(hours=1)).exists():
+        yield Warning("Housekeeping is late.", hint="Look at: journalctl -u documents-api-worker")
     if Path("/run/systemd/system").exists():
         options = ("--failed", "--plain", "--no-legend", "documents-api*")
         for line in _run("systemctl", "list-units", *options).splitlines():

@@ -26,7 +26,7 @@ from django.utils import timezone
 from audit.checks import audit_log
 from audit.models import Action, AuditEntry
 from config import checks
-from config.checks import database, machine, redis
+from config.checks import operation, redis
 from tests.support import factories, seals, server, staff
 from tests.support.database import backdated, url_of
 from tests.support.factories import Tenant
@@ -142,11 +142,11 @@ def nginx_with_certificate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> I
 
 @pytest.mark.parametrize(("days", "id"), [(90, "config.I004"), (3, "config.W004")])
 def test_check_says_when_the_certificate_ends(
-    nginx_with_certificate: Any, days: int, id: str
+    db: None, nginx_with_certificate: Any, days: int, id: str
 ) -> None:
     nginx_with_certificate(days)
     ends = datetime.now(UTC) + timedelta(days)
-    assert f"{id} The certificate ends at {ends:%Y-%m-%d }" in found(machine)
+    assert f"{id} The certificate ends at {ends:%Y-%m-%d }" in found(operation)
 
 
 def test_check_knows_the_last_backup(db: None) -> None:
@@ -165,7 +165,7 @@ def test_check_warns_of_housekeeping_that_does_not_run(db: None) -> None:
     for hours, warns in ((0, False), (2, True)):
         ended = timezone.now() - timedelta(hours=hours)
         Session.objects.create(session_key=str(hours), session_data="", expire_date=ended)
-        assert ("config.W002 Housekeeping is late." in found(database)) == warns
+        assert ("config.W004 Housekeeping is late." in found(operation)) == warns
 
 
 @pytest.mark.usefixtures("transactional_db")
@@ -177,11 +177,11 @@ def test_check_names_the_session_that_others_wait_for(desk: Client, settings: An
         waiting = threading.Thread(target=second.execute, args=["TABLE documents_document"])
         waiting.start()
         who = f"pid {first.info.backend_pid} (documents_owner, a careless script, idle in "
-        assert eventually(lambda: who in found(database))
+        assert eventually(lambda: who in found(operation))
         assert f"pg_terminate_backend({first.info.backend_pid})" in body(desk.get(PAGE))
         first.rollback()
         waiting.join()
-    assert "config.W002" not in found(database)
+    assert "A transaction" not in found(operation)
 
 
 def test_system_page_is_for_operators_alone(acme: Tenant) -> None:
