@@ -83,21 +83,16 @@ def read(key: str) -> Generator[bytes, None, None]:
             raise OutOfReach(f"object {key}: {exc}") from exc
 
 
-def new_key() -> str:
-    """A random key for a new object."""
-    return f"{uuid4().hex}.pdf"
-
-
 def save(content: IO[bytes], key: str | None = None) -> str:
     """Writes a whole file to a new object; returns its key. Objects are never overwritten.
 
     Args:
-        key: from `new_key`, if the caller must know it even if writing fails.
+        key: of the object; without it, a random one.
 
     Raises:
         StorageError: it cannot be written.
     """
-    name = key or new_key()
+    name = key or f"{uuid4().hex}.pdf"
     request(name, functools.partial(STORE.save, name, File(content)))
     return name
 
