@@ -7,7 +7,7 @@ from dataclasses import replace
 from bench import report
 from bench.loading import FULL, SMALL
 from bench.rounds import CONNECTIONS, measure_all
-from bench.servers import AT_ONCE, VARIANTS, WORKERS
+from bench.servers import THREADS, VARIANTS, WORKERS
 from bench.stack import Stack
 from bench.traffic import USES
 
@@ -25,12 +25,12 @@ def main() -> None:
     costs = measure_all(stack, scale, VARIANTS)
     targets, failed = report.judged(report.targets(costs), scale.slack)
     smoke = "A smoke test: its numbers mean nothing." if scale.name == "small" else ""
-    numbers = {"uses": USES, "connections": CONNECTIONS, "workers": WORKERS, "threads": AT_ONCE}
+    numbers = {"uses": USES, "connections": CONNECTIONS, "workers": WORKERS, "threads": THREADS}
     tables = {"targets": targets, "measured": report.measured(costs)}
     text = report.write(stack, "performance.md", smoke=smoke, scale=scale, **tables, **numbers)
     sys.stdout.write(text)
     if failed:
-        sys.exit("Targets that are not met: " + "; ".join(failed))
+        sys.exit("Targets that are missed: " + "; ".join(failed))
 
 
 if __name__ == "__main__":

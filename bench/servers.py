@@ -25,15 +25,8 @@ OURS, DRF, STARLETTE = "this service", "stock DRF", "raw Starlette"
 Process = subprocess.Popen[bytes]
 
 
-def of_the_unit(pattern: str, otherwise: int) -> int:
-    """A number in the unit of the API, as operators install it."""
-    units = [file.read_text() for file in (ROOT / "deploy" / "systemd").glob("*.service")]
-    found = re.search(pattern, "".join(unit for unit in units if "config.api_settings" in unit))
-    return int(found[1]) if found else otherwise
-
-
-THREADS = of_the_unit(r"--blocking-threads[ =](\d+)", 4)
-AT_ONCE = 6  # of a kind that nginx passes on to an instance: max_conns in deploy/upstreams.conf
+UNIT = (ROOT / "deploy" / "systemd" / "documents-api@.service").read_text()
+THREADS = int(re.findall(r"--blocking-threads (\d+)", UNIT)[0])  # as operators install it
 GRANIAN = f"granian --log-level warning --host {HOST} --port {{port}}"
 WSGI = "--interface wsgi --http 1 --no-ws --respawn-failed-workers --workers-kill-timeout 30 \
 config.wsgi:application --blocking-threads"
@@ -51,7 +44,7 @@ class Variant(NamedTuple):
 
 # Each as its own community would run it; only this service writes a log line for each request.
 VARIANTS = {
-    OURS: Variant(f"{GRANIAN} --workers {WORKERS} {WSGI} {AT_ONCE}", {**AS_INSTALLED, **API}),
+    OURS: Variant(f"{GRANIAN} --workers {WORKERS} {WSGI} {THREADS}", {**AS_INSTALLED, **API}),
     DRF: Variant(
         f"gunicorn --workers {WORKERS} --worker-class gthread --threads 4 --keep-alive 75"
         f" --log-level error --bind {HOST}:{{port}} django.core.wsgi:get_wsgi_application()",
