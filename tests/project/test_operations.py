@@ -4,10 +4,12 @@ import os
 import re
 import shlex
 import subprocess
+from importlib import import_module
 
 import pytest
 from django.core.management import get_commands, load_command_class
 
+from bench.servers import THREADS
 from tests.drill.__main__ import guide
 from tests.support.factories import uid
 from tests.support.server import ROOT
@@ -37,6 +39,26 @@ def test_guide_s_management_commands_have_these_options() -> None:
         name, *words = shlex.split(command.replace("$workspace", str(uid(1))))
         parser = load_command_class(get_commands()[name], name).create_parser("manage.py", name)
         parser.parse_args(words)
+
+
+def test_guide_counts_the_connections_and_instances_that_there_are() -> None:
+    connections = THREADS + 3
+    rest = 7 + 6  # pages; the worker, the sealer and commands
+    instances = (100 - 3 - rest) // connections  # PostgreSQL keeps three for superusers
+    sizing = (ROOT / "docs/reference.md").read_text()
+    scaling = (ROOT / "docs/scaling.md").read_text()
+    assert f"**Threads**: {THREADS} in an instance" in sizing
+    assert f"{connections} an instance" in sizing
+    assert f"(an instance has up to {connections} connections)" in scaling
+    assert instances == 4
+    assert "| a fifth instance" in scaling
+
+
+def test_contributing_adds_an_endpoint_where_production_reads_it() -> None:
+    urls = import_module("config.api_settings").ROOT_URLCONF
+    text = (ROOT / "CONTRIBUTING.md").read_text()
+    section = text.partition("## Add an endpoint")[2].partition("##")[0]
+    assert f"2. `{urls.replace('.', '/')}.py`: its path." in section
 
 
 def test_scripts_are_valid_and_executable() -> None:
