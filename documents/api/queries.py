@@ -51,7 +51,7 @@ _RECIPIENTS = f"""
     FROM "documents_recipient" AS recipient
     WHERE recipient.document_id = ANY(%s) ORDER BY recipient."order", recipient.id
 """
-# A statement less than a page: a tenth of the request.
+# One statement with a join instead of two: 10 % less for one document.
 _ONE = f"""
     SELECT {DOCUMENT_COLUMNS_SQL}, {_RECIPIENT_COLUMNS} FROM "documents_document" AS document
     LEFT JOIN "documents_recipient" AS recipient ON recipient.document_id = document.id
