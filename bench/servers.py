@@ -25,8 +25,14 @@ OURS, DRF, STARLETTE = "this service", "stock DRF", "raw Starlette"
 Process = subprocess.Popen[bytes]
 
 
-UNIT = (ROOT / "deploy" / "systemd" / "documents-api@.service").read_text()
-THREADS = int(re.findall(r"--blocking-threads (\d+)", UNIT)[0])  # as operators install it
+def of_the_unit(pattern: str) -> int:
+    """A number in the unit of the API, as operators install it."""
+    unit = (ROOT / "deploy" / "systemd" / "documents-api@.service").read_text()
+    [number] = re.findall(pattern, unit)
+    return int(number)
+
+
+THREADS = of_the_unit(r"--blocking-threads (\d+)")
 GRANIAN = f"granian --log-level warning --host {HOST} --port {{port}}"
 WSGI = "--interface wsgi --http 1 --no-ws --respawn-failed-workers --workers-kill-timeout 30 \
 config.wsgi:application --blocking-threads"

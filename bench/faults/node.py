@@ -32,7 +32,7 @@ from config.ports import free_port
 DEPLOY = ROOT / "deploy"
 ENDPOINTS = (ME, LIST25, DETAIL, DOWNLOAD)
 STEADY_KEYS = 8  # of each workspace, which the mixed load uses
-WATCHDOG = servers.of_the_unit(r"WatchdogSec=(\d+)", 20)  # seconds
+WATCHDOG = servers.of_the_unit(r"WatchdogSec=(\d+)")  # seconds
 
 
 class Instance:
