@@ -19,6 +19,7 @@ ALPHABET = string.ascii_letters + string.digits  # a double click selects the wh
 SECRET_LENGTH = 40  # characters; 40 × log2(62) ≈ 238 bits, of which 190 stay secret
 LENGTH = len(PREFIX) + SECRET_LENGTH
 NAME_LENGTH = 100
+MOST_ACTIVE = 100  # of a workspace: each one has a rate limit and places in nginx of its own
 WARNED_BEFORE = timedelta(days=14)  # an expiry
 
 _KEY = re.compile(rf"{PREFIX}[A-Za-z0-9]{{{SECRET_LENGTH}}}")

@@ -6,6 +6,7 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib.auth.models import User
+from django.core.exceptions import ValidationError
 from django.db import IntegrityError, models, transaction
 from django.db.models import Q
 from django.db.models.functions import Now
@@ -74,9 +75,11 @@ class ApiKeyManager(_Manager["ApiKey"]):
             The stored key and the raw one, which is not stored and cannot be shown again.
 
         Raises:
-            ValidationError: the name is not valid.
+            ValidationError: the name is not valid, or the workspace has as many active keys as it
+                may have.
             AlreadyIssued: a key with this id exists or existed.
         """
+        workspace = Workspace.objects.select_for_update(no_key=True).get(pk=workspace.pk)
         raw = raw or keys.generate()
         key = self.model(
             id=id or uuid.uuid4(),
@@ -94,6 +97,11 @@ class ApiKeyManager(_Manager["ApiKey"]):
                 key.save(force_insert=True)
         except IntegrityError as exc:  # two calls at the same time
             raise AlreadyIssued from exc
+        if self.active().filter(workspace=workspace).count() > keys.MOST_ACTIVE:
+            raise ValidationError(
+                f"Nothing was created: a workspace may have {keys.MOST_ACTIVE} active keys. "
+                "Revoke or delete one that is not needed."
+            )
         facts = [f"expires {minute(key.expires_at)}"] if key.expires_at else []
         facts += [f"on behalf of {by}"] if ran_by else []
         who = ran_by or by.get_username()
@@ -197,18 +205,20 @@ class ApiKey(models.Model):
             As `ApiKeyManager.issue`.
 
         Raises:
+            ValidationError: the workspace has as many active keys as it may have. This one counts,
+                unless it ends at once.
             AlreadyEnded: this key does not work any more.
             AlreadyIssued: a key with this id exists or existed.
         """
         if ApiKey.objects.active().select_for_update().filter(pk=self.pk).first() is None:
             raise AlreadyEnded
-        key, raw = ApiKey.objects.issue(workspace=self.workspace, name=self.name, by=by, **new)
         old = ApiKey.objects.filter(pk=self.pk)
-        old.update(replaced_by=key)
         if ends_in is not None:
             ends_at = Now() + ends_in
             later = Q(expires_at=None) | Q(expires_at__gt=ends_at)
             old.filter(later).update(expires_at=ends_at)
+        key, raw = ApiKey.objects.issue(workspace=self.workspace, name=self.name, by=by, **new)
+        old.update(replaced_by=key)
         self.refresh_from_db()
         end = f"ends {minute(self.expires_at)}" if self.expires_at else "does not end by itself"
         record(

@@ -6,6 +6,7 @@ from uuid import UUID
 
 from django.contrib import admin, messages
 from django.contrib.admin.views.main import ChangeList
+from django.core.exceptions import ValidationError
 from django.db.models import Case, QuerySet, Value, When
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
@@ -180,6 +181,8 @@ class ApiKeyAdmin(AuditHistory):
             messages.warning(request, self.already_issued)
         except Refused as exc:
             messages.warning(request, exc.text)
+        except ValidationError as exc:  # too many keys
+            messages.warning(request, exc.message)
         return HttpResponseRedirect(reverse(LIST))
 
     def get_form(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:

@@ -12,6 +12,7 @@ from django.utils import timezone
 from django.utils.encoding import escape_uri_path
 
 from apikeys.authentication import from_header
+from apikeys.keys import digest
 from apikeys.usage.buffer import BUFFER
 from apikeys.usage.models import ADDRESS_LENGTH, TEXT_LENGTH, RefusedRequest, clean
 from audit.snapshots import KeySnapshot
@@ -80,9 +81,9 @@ def _row(
     )
     if notes.key:
         row.identify(KeySnapshot.of(notes.key))
-    elif status == 401 and not row.key_prefix:
-        raw = from_header(request.META.get("HTTP_AUTHORIZATION", ""))
-        if raw:
+    elif status == 401 and (raw := from_header(request.META.get("HTTP_AUTHORIZATION", ""))):
+        row.sent_digest = digest(raw)
+        if not row.key_prefix:
             row.reason = (
                 f"what was sent does not have the form of a key: it has {len(raw)} characters"
             )

@@ -6,7 +6,7 @@ No foreign key has a constraint: what a deleted key did remains, and writing nee
 
 from django.db import models
 
-from audit.models import NEWEST_FIRST, AuditEntry
+from audit.models import NEWEST_FIRST
 from audit.snapshots import KeySnapshot
 from config.key_format import PUBLIC_LENGTH
 from config.logs import redact_sent
@@ -88,6 +88,9 @@ class RefusedRequest(models.Model):
     user_agent = models.CharField(max_length=TEXT_LENGTH, blank=True)
     method = models.CharField(max_length=20)
     path = models.CharField(max_length=TEXT_LENGTH)
+    # Of what was sent as a key; no column. Its first characters are no secret, so they do not prove
+    # that it was that key.
+    sent_digest = ""
 
     class Meta:
         verbose_name = "refused request"
@@ -110,7 +113,7 @@ class RefusedRequest(models.Model):
     def __str__(self) -> str:
         return f"{self.status} at {self.created_at:%Y-%m-%d %H:%M:%S} UTC"
 
-    def identify(self, key: KeySnapshot | AuditEntry) -> None:
+    def identify(self, key: KeySnapshot) -> None:
         """Adds the key and its workspace."""
         for name in ("key_id", "key_name", "key_prefix", "workspace_id", "workspace_name"):
             setattr(self, name, getattr(key, name))

@@ -17,7 +17,7 @@ TIME = "%Y-%m-%d %H:%M:%S UTC"
 
 
 def word(rows: Sequence[RefusedRequest]) -> None:
-    """Says why a key does not work, or a document was not found. A key that has ended is named."""
+    """Says why a key does not work, or a document was not found; names the key that was sent."""
     of_keys = [row for row in rows if row.status == 401 and row.key_prefix]
     prefixes = {row.key_prefix for row in of_keys}
     found = ApiKey.objects.filter(prefix__in=prefixes).select_related("workspace", "revoked_by")
@@ -33,19 +33,22 @@ def word(rows: Sequence[RefusedRequest]) -> None:
 
 
 def _of_key(row: RefusedRequest, key: ApiKey | None, deleted: AuditEntry | None) -> str:
-    """Why what was sent, which has the form of a key, is none that works."""
-    if deleted:
-        row.identify(deleted)
-        return f"The key was deleted at {deleted.created_at:{TIME}} by {deleted.person}."
+    """Why what was sent, which has the form of a key, is none that works.
+
+    The row is of a key only if that key was sent. Of a deleted one nothing is left to compare.
+    """
+    if key is None and deleted:
+        when = f"was deleted at {deleted.created_at:{TIME}} by {deleted.person}"
+        return f"What was sent begins like the key “{deleted.key_name}”, which {when}."
     if key is None:
         return f"No key of this service begins with {row.key_prefix}."
-    if not key.state.has_ended:
+    if key.digest != row.sent_digest:
         return f"What was sent begins like the key “{key.name}”, but the rest differs."
     row.identify(key.snapshot())
     if key.revoked_at:
         by = f" by {key.revoked_by.get_username()}" if key.revoked_by else ""
         return f"The key was revoked at {key.revoked_at:{TIME}}{by}."
-    return f"The key expired at {key.expires_at:{TIME}}."
+    return f"The key expired at {key.expires_at:{TIME}}." if key.expires_at else row.reason
 
 
 def _of_document(row: RefusedRequest) -> str:

@@ -2,11 +2,16 @@
 
 import logging
 import re
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, suppress
 from datetime import timedelta
+from threading import Barrier
 from typing import Any
 
 import pytest
 from django.contrib.admin.models import LogEntry
+from django.core.exceptions import ValidationError
+from django.core.management import CommandError, call_command
 from django.db import connection
 from django.test import Client
 from django.urls import reverse
@@ -14,6 +19,7 @@ from django.utils import timezone
 from django.utils.html import strip_tags
 from psycopg import sql
 
+from apikeys import keys
 from apikeys.models import ApiKey
 from audit.models import Action, AuditEntry
 from config.console.formatting import exact
@@ -177,6 +183,52 @@ def test_key_creation_sent_again_creates_nothing_and_says_so(acme: Tenant, ada: 
     key.delete_by(by=acme.admin)
     assert "Nothing was created" in body(ada.post(NEW, form, follow=True))
     assert not ApiKey.objects.filter(name="CRM sync").exists()
+
+
+def fill(tenant: Tenant) -> None:
+    """Leaves room for one active key."""
+    for number in range(keys.MOST_ACTIVE - 2):
+        factories.issue(tenant.workspace, f"Number {number}", tenant.admin)
+
+
+def test_key_creation_and_rolling_are_refused_above_100_active_keys(
+    acme: Tenant, ada: Client
+) -> None:
+    fill(acme)
+    raw_of(create(ada))
+    text = "a workspace may have 100 active keys. Revoke or delete one that is not needed."
+    data = {**form_of(body(ada.get(page(acme.key, "roll")))), "old_key_ends": "24"}
+    for url, fields in ((NEW, {"name": "101"}), (page(acme.key, "roll"), {})):
+        response = ada.post(url, {**data, **form_of(body(ada.get(url))), **fields}, follow=True)
+        assert text in body(response)
+    by = ("--by", acme.admin.username)
+    with pytest.raises(CommandError, match="may have 100 active keys"):
+        call_command("issue_key", str(acme.workspace.pk), "101", *by)
+    assert ApiKey.objects.count() == 100
+    assert not AuditEntry.objects.filter(action=Action.KEY_ROLLED).exists()
+    assert acme.get("/me").status == 200
+    raw_of(ada.post(page(acme.key, "roll"), {**data, "old_key_ends": "0"}))  # ends at once
+    for act in ("revoke", "delete"):
+        ada.post(page(ApiKey.objects.active().latest("created_at"), act))
+        raw_of(create(ada))
+    assert ApiKey.objects.active().count() == 100
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_key_creations_at_once_do_not_pass_the_limit(acme: Tenant) -> None:
+    fill(acme)
+    together = Barrier(2)
+
+    def issue() -> bool:
+        with suppress(ValidationError), closing(connection):
+            together.wait()
+            return bool(factories.issue(acme.workspace, "One more", acme.admin))
+        return False
+
+    with ThreadPoolExecutor(2) as pool:
+        done = [pool.submit(issue) for _ in range(2)]
+    assert sorted(each.result() for each in done) == [False, True]
+    assert ApiKey.objects.count() == 100
 
 
 WRONG: list[tuple[dict[str, str], str]] = [

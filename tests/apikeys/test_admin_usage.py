@@ -19,6 +19,7 @@ from audit.admin import histogram
 from config.console.keyset import Position
 from tests.documents.test_queries import nodes, plan
 from tests.support import factories, staff
+from tests.support.client import get
 from tests.support.factories import Tenant, uid
 from tests.support.staff import analyze, asked, errors, of, shown, signed_in
 from tests.support.usage import refused, used
@@ -224,7 +225,7 @@ def test_start_page_of_an_admin_has_a_chart_of_own_workspaces(
     assert figures in text
     assert f"{today()}: 1,190 successful, 8 errors, 6 over the limit, 36 downloads" in text
     assert f"{today() - 29 * DAY}: none" in text
-    assert "was over the limit: 6 requests refused today" in text
+    assert f"({acme.key.prefix}…) was over the limit: 6 requests refused today" in text
     assert "All is well" not in text
     assert "Umbrella" not in text
     assert "77" not in text
@@ -237,6 +238,7 @@ def test_start_page_of_an_admin_names_an_ended_key_that_is_still_used(
     acme.key.revoke(by=acme.admin)
     for _ in range(3):
         acme.get("/me")
+    get("/api/v1/me", f"Bearer {acme.key.prefix}{'Z' * 32}")  # whose rest is a guess
     flusher.flush()
     refused(**of_key(acme, status=401, cause="invalid_key"), created_at=timezone.now() - DAY * 2)
     page = start(acme.admin)

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
+from apikeys import keys
 from config.api.parameters import LIMIT_MAX, REQUESTS_PER_MINUTE
 from config.docs.pages import PAGES
 from documents.importing.entries import MAX_RECIPIENTS
@@ -79,6 +80,7 @@ def test_docs_facts_are_those_of_the_code() -> None:
         "Recipients of a document": MAX_RECIPIENTS,
         "Documents or events on a page": LIMIT_MAX,
         "Webhook endpoints of a workspace": policy.MOST_ENDPOINTS,
+        "Active keys of a workspace": keys.MOST_ACTIVE,
         "Your response to a webhook": round(policy.ATTEMPT_SECONDS),
     }
     shown = dict(re.findall(r'<th scope="row">(.*?)</th><td>([\d,]+)', text_of("/sizes")))

@@ -44,7 +44,10 @@ class Command(BaseCommand):
         workspace = membership.workspace
         if warning := access_warning(workspace):
             self.stderr.write(f"Note: {warning}")
-        _, raw = ApiKey.objects.issue(
-            workspace=workspace, name=name, by=membership.user, ran_by=actor()
-        )
+        try:
+            _, raw = ApiKey.objects.issue(
+                workspace=workspace, name=name, by=membership.user, ran_by=actor()
+            )
+        except ValidationError as exc:  # too many keys
+            raise CommandError(exc.message) from None
         self.stdout.write(raw)
