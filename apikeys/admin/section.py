@@ -158,9 +158,6 @@ class ApiKeyAdmin(AuditHistory):
         refused = map(Bad, filter(None, map(refusal_warning, workspaces)))
         return [*refused, *ended_warnings(own), *limit_warnings(own)]
 
-    def looks_at(self, request: HttpRequest) -> str:
-        return "API access and keys"
-
     def panels(self, request: HttpRequest) -> list[SafeString]:
         names = dict(list(own_workspaces(request).items())[:CHARTS])
         rows = KeyUsage.objects.filter(workspace_id__in=list(names))

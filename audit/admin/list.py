@@ -142,9 +142,6 @@ class AuditEntryAdmin(ExportViews):
         """If the log is not sealed or was found damaged: that concerns all who read it."""
         return [Bad(code_spans(warning)) for warning in state.read().warnings()]
 
-    def looks_at(self, request: HttpRequest) -> str:
-        return "the seals of the audit log"
-
     def panels(self, request: HttpRequest) -> list[SafeString]:
         """The last downloads of those workspaces whose admin the user is."""
         scope = scope_of(request)

@@ -133,19 +133,11 @@ class SectionAdmin(NoPermissions, ModelAdmin):
         return self.urgent_warnings(request)
 
     def urgent_warnings(self, request: HttpRequest) -> list[str]:
-        """Warnings to show on the start page too; what does not work now is `Bad`."""
+        """Warnings to show on the start page too; an outage is `Bad`, which is red."""
         return []
-
-    def looks_at(self, request: HttpRequest) -> str:
-        """What `urgent_warnings` has looked at, for a start page that has none; "" for nothing."""
-        return ""
 
     def panels(self, request: HttpRequest) -> list[SafeString]:
         """HTML for the start page, below the warnings."""
-        return []
-
-    def figures(self) -> list[tuple[str, list[str]]]:
-        """For operators' start page: what is measured → in the last hour, in the last 24 hours."""
         return []
 
     def found(self, request: HttpRequest, text: str, most: int) -> tuple[list[Any] | None, str]:

@@ -13,7 +13,7 @@ from django.urls import URLPattern, URLResolver, path, reverse
 from django.utils.html import format_html
 from django.utils.text import capfirst
 
-from config.console import search
+from config.console import search, system
 from config.console.reauthentication import asks_for_password
 from config.database import part_limits
 
@@ -82,25 +82,25 @@ class Site(admin.AdminSite):
     def index(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> TemplateResponse:
-        """The start page: what is wrong, and panels, of the sections that the user may see."""
+        """The start page: what is wrong, and panels, of the sections that the user may see.
+
+        Operators see too what the checks have found.
+        """
         sections: Any = self._registry.values()
         shown = [section for section in sections if section.has_view_permission(request)]
         shown.sort(key=lambda section: section.menu_position)
-        problems, panels, figures = [], [], []
-        looked_at = [text for each in shown if (text := each.looks_at(request))]
         is_operator = isinstance(request.user, User) and request.user.is_superuser
+        checks = system.checks(system.KEPT, system.WAIT_SECONDS) if is_operator else None
+        problems, panels = list(checks.problems if checks else []), []
         for each in shown:
             late = LATE.format(capfirst(each.nouns))
-            if is_operator:
-                figures += part(each.figures, (late, []))
             problems += part(partial(each.urgent_warnings, request), late)
             box = format_html('<section class="panel"><p>{}</p></section>', late)
             panels += part(partial(each.panels, request), box)
         context = {
             "problems": sorted(problems, key=lambda each: getattr(each, "state", "warn")),
-            "looked_at": looked_at,
+            "checks": checks,
             "panels": panels,
-            "figures": figures,
         }
         return super().index(request, {**context, **(extra_context or {})})
 

@@ -143,9 +143,6 @@ class EndpointAdmin(WebhookAccess):
         failing = own.filter(enabled=True, failing_since__isnull=False).order_by("failing_since")
         return [*warnings("off", list(off)), *warnings("failing", list(failing))]
 
-    def looks_at(self, request: HttpRequest) -> str:
-        return "webhooks" if own_workspaces(request) else ""
-
     @admin.display(description="webhook")
     def address(self, endpoint: Endpoint) -> str:
         host = urlsplit(endpoint.url).hostname if endpoint.label else ""
