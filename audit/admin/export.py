@@ -115,10 +115,15 @@ class ExportViews(ScopedAdmin):
         form = self._form_of_export(request)
         if not isinstance(form, AuditLogFilter):
             return form
-        person, workspace = request_user(request).get_username(), form.only_workspace()
-        record(Action.LOG_EXPORTED, by=person, workspace=workspace, detail=form.text())
+
+        def make() -> Iterator[str]:
+            person, workspace = request_user(request).get_username(), form.only_workspace()
+            record(Action.LOG_EXPORTED, by=person, workspace=workspace, detail=form.text())
+            return lines(self.get_filtered(request, form), form.alternatives())
+
         return send(
-            lines(self.get_filtered(request, form), form.alternatives()),
+            request,
+            make,
             name=file_name(form),
             content_type="text/csv; charset=utf-8",
         )

@@ -1,6 +1,5 @@
 """The filters of the audit log; `audit.models` has an index for each."""
 
-import re
 from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
@@ -18,9 +17,11 @@ from audit.snapshots import WorkspaceSnapshot
 from config.console.changelist import SearchField
 from config.key_format import PREFIX, PUBLIC_LENGTH
 
-# Accounts and the log itself belong to no workspace; an export may be of one.
-_OF_NO_WORKSPACE = re.compile(r"login\.|account\.|audit\.(?!export)")
-ACTIONS_IN_WORKSPACES = [each for each in Action.choices if not _OF_NO_WORKSPACE.match(each[0])]
+# An export may be of one workspace; a key has one.
+_IN_WORKSPACES = {"workspace", "(workspace)", "key"}
+ACTIONS_IN_WORKSPACES = [
+    (each.value, each.label) for each in Action if _IN_WORKSPACES & set(each.facts.split())
+]
 
 
 def id_field(label: str) -> forms.UUIDField:
@@ -66,7 +67,10 @@ class AuditLogFilter(LogFilter):
         return newest.document_title if name == "document_id__exact" else newest.key_label
 
     def text(self) -> str:
-        """The filters in words, for the entry of an export: "action = key.revoked"."""
+        """The filters in words, for the entry of an export: "action = key.revoked".
+
+        Not what was searched for: it may be a name, which the log could never forget.
+        """
         values = self.cleaned_data
         chosen = self._chosen_workspace()
         parts = {
@@ -74,7 +78,7 @@ class AuditLogFilter(LogFilter):
             "action =": values["action__exact"],
             "document =": values["document_id__exact"],
             "key =": values["key_id__exact"],
-            "search =": values["q"],
+            "search by": ", ".join(each.what.lower() for each in self.recognised),
             "from": values["since"],
             "to": values["until"],
             "within": values["within"],

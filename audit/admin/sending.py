@@ -1,30 +1,74 @@
-"""An export on its way to a browser."""
+"""An export on its way to a browser. It takes one of few threads until its last byte."""
 
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
-from django.http import StreamingHttpResponse
+from django.contrib.admin import site
+from django.http import HttpRequest, StreamingHttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import render
 from django.utils.http import content_disposition_header
 
+from config.console.base import request_user
+
 EXPORT_SECONDS = 900.0  # that an export may take; then it is broken off
+MOST = 2  # exports that a process sends at a time, one to each user
+# Neither a line of a whole CSV file nor JSON.
+BROKEN_OFF = '\r\n"This file is not whole: the export was broken off here."\r\n'
+
+_lock = threading.Lock()
+_served: set[int] = set()  # the users to whom an export is being sent
 
 
-def send(parts: Iterator[str], *, name: str, content_type: str) -> StreamingHttpResponse:
-    """The file as a download; the audit entry of the export has been committed.
+class TooManyExports(Exception):
+    """The text says which."""
+
+
+def send(
+    request: HttpRequest, make: Callable[[], Iterator[str]], *, name: str, content_type: str
+) -> HttpResponseBase:
+    """The file as a download, or a page with the status 429.
 
     Args:
+        make: records the export, and begins the file.
         name: of the file.
     """
+    parts = _sending(request_user(request).pk, make)
+    try:
+        next(parts)
+    except TooManyExports as exc:
+        context = {**site.each_context(request), "text": str(exc)}
+        return render(request, "admin/audit/too_many_exports.html", context, status=429)
     return StreamingHttpResponse(
-        _in_time(parts),
+        parts,
         content_type=content_type,
         headers={"Content-Disposition": content_disposition_header(True, name)},
     )
 
 
-def _in_time(parts: Iterator[str]) -> Iterator[str]:
+def _sending(user_id: int, make: Callable[[], Iterator[str]]) -> Iterator[str]:
+    """Nothing once the export has begun, then its parts.
+
+    Django closes it with the response, also after a client that has gone.
+    """
     last = time.monotonic() + EXPORT_SECONDS
-    for part in parts:
-        if time.monotonic() > last:
-            raise TimeoutError("the export takes too long")
-        yield part
+    with _lock:
+        if user_id in _served:
+            raise TooManyExports("Another export of yours is being sent.")
+        if len(_served) >= MOST:
+            raise TooManyExports("Exports of others are being sent.")
+        _served.add(user_id)
+    try:
+        parts = make()
+        yield ""
+        try:
+            for part in parts:
+                if time.monotonic() > last:
+                    raise TimeoutError("the export takes too long")
+                yield part
+        except Exception:
+            yield BROKEN_OFF
+            raise
+    finally:
+        _served.remove(user_id)

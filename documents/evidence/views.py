@@ -1,5 +1,7 @@
 """GET /admin/documents/document/<id>/evidence/"""
 
+from functools import partial
+
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponseRedirect
@@ -32,8 +34,12 @@ def evidence_file(request: HttpRequest, object_id: str) -> HttpResponseBase:
     recent_sign_in_required(request)
     entries_url = filtered_log_url(document_id__exact=trail.document_id)
     try:
-        parts = export(trail, most=MOST)
+        return send(
+            request,
+            partial(export, trail, most=MOST),
+            name=f"evidence-{trail.document_id}.json",
+            content_type="application/json",
+        )
     except EvidenceRefused as exc:
         messages.error(request, f"No evidence file was made. {exc}")
         return HttpResponseRedirect(entries_url)
-    return send(parts, name=f"evidence-{trail.document_id}.json", content_type="application/json")

@@ -228,6 +228,19 @@ def test_audit_list_offers_an_admin_only_actions_of_workspaces(acme: Tenant, sam
     assert others <= {value for value, _ in shown(sam).form.fields["action__exact"].choices}
 
 
+def test_audit_filter_offers_admins_the_actions_of_workspaces(sam: Client, ada: Client) -> None:
+    offered = [
+        [name for name, _ in shown(each).form.fields["action__exact"].choices]
+        for each in (sam, ada)
+    ]
+    assert [name for name in offered[0] if name not in offered[1]] == [
+        name
+        for name in Action.values
+        if name.startswith(("login.", "account.", "command.", "backup."))
+        or name in ("audit.verified", "audit.verification_failed", "audit.restored")
+    ]
+
+
 def test_audit_list_is_filtered_by_times_in_utc(sam: Client) -> None:
     happened(6)  # at 12:00, 11:59 and so on
     for query, count in (

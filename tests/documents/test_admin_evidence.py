@@ -13,6 +13,7 @@ from django.db import connection
 from django.test import Client
 from django.urls import reverse
 
+from audit.admin.sending import BROKEN_OFF
 from audit.models import AuditEntry
 from documents.evidence import BATCH
 from documents.models import Document
@@ -93,7 +94,8 @@ def test_evidence_that_meets_damage_later_on_is_broken_off_and_not_valid(
         assert eventually(lambda: "does not match the signed checkpoint" in server.log())
     file = tmp_path / "evidence.json"
     file.write_bytes(response.body)
-    assert response.body.endswith(b"does not match the signed checkpoint.\n")
+    assert b"does not match the signed checkpoint.\n" in response.body
+    assert response.body.endswith(BROKEN_OFF.encode())
     status, printed = verify(file)
     assert status == 1
     assert "perhaps it was cut off" in printed
