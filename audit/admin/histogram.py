@@ -10,9 +10,10 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from django.db import DatabaseError, connection, transaction
+from django.db import OperationalError, connection, transaction
 from django.db.models import Q, QuerySet
 from django.utils.safestring import SafeString
+from psycopg.errors import QueryCanceled
 
 from config.console.charts import Bar, bar_chart
 
@@ -105,7 +106,8 @@ def _limited(sql: str, parameters: list[Any]) -> list[Any]:
     """Runs a statement with a time-out of its own.
 
     Raises:
-        TooMany: it was cancelled, or failed otherwise.
+        TooMany: it was cancelled.
+        django.db.Error: as from Django's own cursors.
     """
     try:
         with transaction.atomic(), connection.cursor() as cursor:
@@ -115,5 +117,7 @@ def _limited(sql: str, parameters: list[Any]) -> list[Any]:
             # In case this does not end the transaction.
             cursor.execute("SET LOCAL statement_timeout = DEFAULT")
             return rows
-    except DatabaseError as exc:
-        raise TooMany from exc
+    except OperationalError as exc:
+        if isinstance(exc.__cause__, QueryCanceled):
+            raise TooMany from exc
+        raise

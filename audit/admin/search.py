@@ -24,7 +24,7 @@ from config.key_format import PREFIX, PUBLIC_LENGTH
 MOST_IDS = 5  # of one text
 # Entries by which keys are found from their first characters: each key has that of its creation.
 MOST_OF_KEYS = 100
-_KEY = re.compile(rf"{PREFIX}[A-Za-z0-9]*")
+_PUBLIC_PART = re.compile(rf"{PREFIX}[A-Za-z0-9]{{{PUBLIC_LENGTH - len(PREFIX)}}}")
 _HEX = "[0-9A-Fa-f]"
 _UUID = re.compile(rf"(?<!{_HEX}){_HEX}{{8}}(?:-{_HEX}{{4}}){{3}}-{_HEX}{{12}}(?!{_HEX})")
 _DIGITS = re.compile(rf"(?<![0-9A-Za-z-]){_HEX}{{32}}(?![0-9A-Za-z-])")
@@ -58,11 +58,11 @@ def redirect_without_key(request: HttpRequest) -> HttpResponseRedirect | None:
 
     The browser's history keeps the target of a redirect, not the URL that was redirected.
     """
-    key = _KEY.search(request.GET.get("q", ""))
-    if key is None or request.GET["q"] == (prefix := key[0][:PUBLIC_LENGTH]):
+    key = _PUBLIC_PART.search(request.GET.get("q", ""))
+    if key is None or request.GET["q"] == key[0]:
         return None
     query = request.GET.copy()
-    query["q"] = prefix
+    query["q"] = key[0]
     return HttpResponseRedirect(f"{request.path}?{query.urlencode()}")
 
 

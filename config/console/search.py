@@ -10,7 +10,7 @@ from django.shortcuts import render
 from django.urls import reverse
 
 from config.database import part_limits
-from config.key_format import PREFIX, PUBLIC_LENGTH, contains_raw_key
+from config.key_format import public_part
 
 logger = logging.getLogger(__name__)
 
@@ -22,7 +22,7 @@ def page(site: AdminSite, request: HttpRequest) -> HttpResponse:
     """What is found. The form is posted, so that a key that is pasted never is in a URL."""
     text = (request.POST if request.method == "POST" else request.GET).get("q", "")
     text = text.replace("\0", "").strip()[:500]
-    cut = public(text)
+    cut = public_part(text) or text
     if request.method == "POST" or cut != text:
         return HttpResponseRedirect(f"{reverse('admin:search')}?{urlencode({'q': cut})}")
     sections: list[Any] = [
@@ -37,13 +37,6 @@ def page(site: AdminSite, request: HttpRequest) -> HttpResponse:
     what = next((group["what"] for group in groups if group["what"]), "")
     context = {"title": "Search", "text": text, "groups": groups, "what": what}
     return render(request, "admin/search.html", {**site.each_context(request), **context})
-
-
-def public(text: str) -> str:
-    """The text; of a raw key in it, only the public part."""
-    if not contains_raw_key(text):
-        return text
-    return text[text.index(PREFIX) :][:PUBLIC_LENGTH]
 
 
 def find(section: Any, request: HttpRequest, text: str) -> dict[str, Any]:

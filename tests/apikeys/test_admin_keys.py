@@ -340,7 +340,8 @@ def test_key_revocation_keeps_it_listed_and_closes_the_api(acme: Tenant, ada: Cl
     assert "2026-01-05 10:00:00 UTC" in body(ada.get(page(acme.key, "revoke")))
     assert acme.get("/me").status == 200  # it only asks
     html = body(ada.post(page(acme.key, "revoke"), follow=True))
-    assert f'“<a href="{page(acme.key)}">Acme sync</a>” is revoked.' in html
+    link = f'<a href="{page(acme.key)}">Acme sync</a>'
+    assert f"“{link}” ({acme.key.prefix}…) is revoked." in html
     assert "Revoked" in html
     assert acme.get("/me").status == 401
     assert "Revoke…" not in body(ada.get(page(acme.key)))
@@ -353,7 +354,8 @@ def test_key_deletion_keeps_it_in_the_audit_log_only(acme: Tenant, ada: Client) 
     assert acme.key.name in body(ada.get(page(acme.key, "delete")))
     assert acme.get("/me").status == 200
     html = body(ada.post(page(acme.key, "delete"), follow=True))
-    assert f'“<a href="{page(acme.key)}">Acme sync</a>” is deleted.' in html
+    link = f'<a href="{page(acme.key)}">Acme sync</a>'
+    assert f"“{link}” ({acme.key.prefix}…) is deleted." in html
     assert "No keys yet" in html
     assert acme.get("/me").status == 401
     entry = AuditEntry.objects.get(action=Action.KEY_DELETED)

@@ -43,7 +43,10 @@ def test_search_with_one_result_leads_to_its_page(acme: Tenant, sam: Client, des
     assert target(sam, acme.admin.username) == workspace
     hook = endpoint(acme)
     Endpoint.objects.update(label="Billing")
-    assert target(sam, "billing") == page_of("webhooks_endpoint", hook.pk)
+    Endpoint.objects.update(url="https://Hooks.billing-2.example/secret?token=secret")
+    for text in ("billing", "hooks.b", "billing-2.", "https://hooks.billing-2.example/secret"):
+        assert target(ada, text) == target(sam, text) == page_of("webhooks_endpoint", hook.pk)
+    assert sam.get(SEARCH, {"q": "secret"}).status_code == 200  # it may be a token
     request = page_of("usage_refusedrequest", refusal.pk)
     assert target(desk, refusal.request_id) == request
 
@@ -53,6 +56,7 @@ def test_search_never_has_a_whole_key_in_a_url(acme: Tenant) -> None:
     for response in (
         client.post(SEARCH, {"q": f"Bearer {acme.raw}"}),
         client.get(SEARCH, {"q": acme.raw}),
+        client.get(SEARCH, {"q": f"is dtd_ the beginning? {acme.raw}"}),
     ):
         assert response["Location"] == f"{SEARCH}?q={acme.key.prefix}"
     assert target(client, acme.key.prefix) == page_of("apikeys_apikey", acme.key.pk)

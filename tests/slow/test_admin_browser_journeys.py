@@ -28,7 +28,7 @@ PASSWORD = "correct horse battery staple"
 # the last page says.
 STORIES = {
     "roll a key": ("admin", ["/apikey/", "Roll…", "Roll the key"], "Copy the key"),
-    "revoke a key": ("admin", ["/apikey/", "Revoke…", "Revoke this"], "“Acme sync” is revoked."),
+    "revoke a key": ("admin", ["/apikey/", "Revoke…", "Revoke this"], "…) is revoked."),
     "delete a key": ("admin", ["/apikey/", "Delete…", "Delete this"], "No keys yet"),
     "create a webhook": (
         "admin",
