@@ -204,7 +204,8 @@ def test_start_page_of_an_operator_says_that_all_is_well_only_from_the_checks(
 ) -> None:
     """Their last result is kept for a minute; while they wait for a service, nothing is said."""
     start = reverse("admin:index")
-    silent, found = threading.Event(), [Error("Deliveries are not sent.", id="webhooks.E001")]
+    silent = threading.Event()
+    found: list[CheckMessage] = [Error("Deliveries are not sent.", id="webhooks.E001")]
 
     def run(*args: Any) -> list[CheckMessage]:
         silent.wait(10)
