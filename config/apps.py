@@ -8,6 +8,7 @@ from django.contrib.staticfiles import apps as static_files_apps
 from django.core.cache import close_caches
 from django.core.signals import request_finished, request_started
 from django.db import close_old_connections, reset_queries
+from django.db.backends.signals import connection_created
 
 
 class ConfigConfig(AppConfig):
@@ -15,8 +16,9 @@ class ConfigConfig(AppConfig):
 
     def ready(self) -> None:
         from config import checks  # noqa: F401, PLC0415 - registers them
-        from config.database import close_failed  # noqa: PLC0415
+        from config.database import close_failed, close_with_thread  # noqa: PLC0415
 
+        connection_created.connect(close_with_thread)
         if settings.API_ONLY:
             # The API does not need these receivers, which took 3 to 9 % of a request.
             # `close_failed` closes broken connections instead.

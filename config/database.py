@@ -93,6 +93,25 @@ def _log(database: Any, sql: str, parameters: Parameters) -> None:
         database.queries_log.append({"sql": database.ops.compose_sql(sql, parameters)})
 
 
+class _Closer:
+    """Closes a thread's connection when the thread ends: granian ends threads that are idle.
+
+    Django's own object is part of a cycle, which the garbage collector may find hours later.
+    """
+
+    def __init__(self, opened: Any) -> None:
+        self._opened = opened
+
+    def __del__(self) -> None:
+        self._opened.close()
+
+
+def close_with_thread(connection: Any, **kwargs: Any) -> None:
+    """Signal receiver for a new connection: it ends with this thread at the latest."""
+    if connection in connections.all(initialized_only=True):  # not a copy
+        _thread.closer = _Closer(connection.connection)
+
+
 def close_failed(**kwargs: Any) -> None:
     """Signal receiver at the end of a request: closes a connection on which a statement failed.
 

@@ -2,11 +2,13 @@
 
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import psutil
 import pytest
 
+from config.database import fetch
 from config.management.commands import run
 from tests.support import factories
 from tests.support.factories import Tenant
@@ -67,3 +69,21 @@ def test_server_of_make_run_serves_others_during_32_slow_downloads(
             started = time.monotonic()
             assert server.get(path, acme.raw).status == 200
             assert time.monotonic() - started < 1
+
+
+def test_threads_that_end_after_a_burst_close_their_connections(
+    transactional_db: None, acme: Tenant, tmp_path: Path
+) -> None:
+    def connections() -> tuple[int, int]:
+        sql = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'burst'"
+        return fetch(sql, [])[0][0], server.counter.connections
+
+    variables = {"GRANIAN_BLOCKING_THREADS_IDLE_TIMEOUT": "5", "PGAPPNAME": "burst"}
+    variables["DJANGO_SETTINGS_MODULE"] = "config.api_settings"
+    with running(Server(tmp_path, **variables)) as server:
+        for _ in range(2):
+            with ThreadPoolExecutor(20) as threads:
+                responses = threads.map(lambda _: server.get("/me", acme.raw), range(40))
+                assert {each.status for each in responses} == {200}
+            assert min(connections()) > 4  # of eight threads
+            assert eventually(lambda: max(connections()) <= 2), connections()

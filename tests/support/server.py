@@ -113,6 +113,7 @@ class Server:
                     "S3_ENDPOINT_URL": self.store.url,
                     "REDIS_URL": self.counter.url,
                     "GRANIAN_BLOCKING_THREADS": "8",
+                    "GRANIAN_BLOCKING_THREADS_IDLE_TIMEOUT": "600",
                     "DJANGO_SETTINGS_MODULE": "config.settings",  # it serves pages too
                     # Never: it would write rows of this test while the next one runs.
                     "USAGE_FLUSH_SECONDS": "86400",

@@ -28,8 +28,8 @@ from workspaces.models import Membership
 THREADS = 64  # each download takes one here, where no nginx serves it
 PROGRAMS = {
     "server": f"-m granian --interface wsgi --http 1 --no-ws --log-level warning --host {HOST} "
-    f"--port {{port}} --blocking-threads {THREADS} --respawn-failed-workers "
-    "--workers-kill-timeout 10 config.wsgi:application",
+    f"--port {{port}} --blocking-threads {THREADS} --blocking-threads-idle-timeout 600 "
+    "--respawn-failed-workers --workers-kill-timeout 10 config.wsgi:application",
     "seal_audit": "manage.py seal_audit --follow",
     "housekeeping": "manage.py housekeeping --follow",
     "deliver_webhooks": "manage.py deliver_webhooks",
