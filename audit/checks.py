@@ -21,7 +21,7 @@ _WRITABLE = """
 """
 
 
-@asks_service("audit.002", "readyz database", hint=DATABASE)
+@asks_service("audit.002", "readyz audit_log", hint=DATABASE)
 def writable() -> None:
     """Whether an entry can be written; otherwise nothing can be downloaded."""
     with transaction.atomic(), connection.cursor() as cursor:

@@ -69,7 +69,7 @@ def environment(**kwargs: Any) -> list[CheckMessage]:
     ]
 
 
-@asks_service("config.002", "readyz migrations", hint=DATABASE)
+@asks_service("config.002", "readyz database", hint=DATABASE)
 def database() -> Found:
     """Its migrations, its version, and ours."""
     executor = MigrationExecutor(connection)

@@ -8,6 +8,7 @@ import logging
 import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from threading import Lock
 
 from django.core.checks import run_checks
 from django.db import DEFAULT_DB_ALIAS, connection
@@ -20,26 +21,30 @@ from config.api.responses import json_response
 logger = logging.getLogger(__name__)
 
 # The system checks of a part have the tag "readyz" and its name. They run one after the other.
-PARTS = ("database", "migrations", "counter", "object_storage")
-REQUIRED = {"database", "migrations"}  # without the others it serves less
+PARTS = ("database", "audit_log", "counter", "object_storage")
+REQUIRED = {"database"}  # without the others it serves less
 DEADLINE_SECONDS = 1.8  # for all parts together
 CACHE_SECONDS = 1.0  # so that requests to /readyz put no load on the parts
 
 _thread = ThreadPoolExecutor(1, "readyz")  # the only one that waits for a silent part
-_states: dict[str, str] = {}  # by part
-_check: Future[None] | None = None  # what fills them in
-_began = 0.0  # on the monotonic clock
+_check: Future[None] | None = None  # what it does
+_found: dict[str, str] = {}  # by part; the check fills it in
+_result = dict.fromkeys(PARTS, "unknown")  # what the last request that waited has seen
+_expires = 0.0  # on the monotonic clock
+_waiting = Lock()
 
 
 def _check_parts(states: dict[str, str]) -> None:
     for part in PARTS:
         states[part] = "failed"  # until it responds
+        # A new connection may take longer than the deadline, where a first host is dead.
+        if part == "database" and connection.connection and not connection.is_usable():
+            connection.close()
         found = run_checks(None, [f"readyz {part}"], True, [DEFAULT_DB_ALIAS])
         if errors := [each.msg for each in found if each.is_serious()]:
             logger.error("Not ready: %s: %s", part, " ".join(errors))
         else:
             states[part] = "ok"
-    connection.close()
 
 
 @require_safe
@@ -50,13 +55,22 @@ def live(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def ready(request: HttpRequest) -> HttpResponse:
-    """`/readyz`: 503 if it cannot serve; `degraded` if it can, with less."""
-    global _began, _check, _states
-    if _check is None or _check.done() and time.monotonic() > _began + CACHE_SECONDS:
-        _began, _states = time.monotonic(), dict.fromkeys(PARTS, "unknown")
-        _check = _thread.submit(_check_parts, _states)
-    wait([_check], DEADLINE_SECONDS)
-    states = dict(_states)
+    """`/readyz`: 503 if it cannot serve; `degraded` if it can, with less.
+
+    One request at a time waits for a check. The others get the last result, so that they hold no
+    thread that serves.
+    """
+    global _check, _expires, _found, _result
+    if time.monotonic() > _expires and _waiting.acquire(blocking=False):
+        try:
+            if _check is None or _check.done():
+                _found = dict.fromkeys(PARTS, "unknown")
+                _check = _thread.submit(_check_parts, _found)
+            wait([_check], DEADLINE_SECONDS)
+            _result, _expires = dict(_found), time.monotonic() + CACHE_SECONDS
+        finally:
+            _waiting.release()
+    states = _result
     failed = {part for part in PARTS if states[part] != "ok"}
     status = "failed" if failed & REQUIRED else "degraded" if failed else "ok"
     return json_response({"status": status, "checks": states}, 503 if failed & REQUIRED else 200)
@@ -72,5 +86,5 @@ VIEWS = {"/healthz": live, "/readyz": ready, "/metrics": metrics}
 
 
 def middleware(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[..., HttpResponse]:
-    """Responds to these paths, before any middleware that reads more of the request."""
+    """Responds to these paths, before any middleware that reads or counts more of the request."""
     return lambda request: VIEWS.get(request.path_info, get_response)(request)

@@ -86,8 +86,8 @@ INSTALLED_APPS = [
 ]
 API_MIDDLEWARE = [
     "config.middleware.RequestIdMiddleware",
+    "config.health.middleware",  # before anything that reads the Host header, counts or redirects
     "apikeys.usage.middleware.count_usage",
-    "config.health.middleware",  # before anything that reads the Host header or redirects
     "django.middleware.security.SecurityMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django.middleware.common.CommonMiddleware",

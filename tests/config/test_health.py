@@ -1,24 +1,28 @@
 """`/healthz` and `/readyz`: what they say while a part is gone or silent, and what they hide."""
 
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 from django.db import connection
 from pytest_django import Settings
 from redis import RedisError
 
+from apikeys.usage.buffer import BUFFER, Batch
 from audit.checks import writable
-from config import cache
+from config import cache, health
 from config.database import fetch
-from tests.support.client import Response
+from tests.support import server as servers
+from tests.support.client import Response, get
 from tests.support.database import no_entries, read_only
 from tests.support.factories import Tenant
 from tests.support.nginx import Nginx
 from tests.support.proxy import HOST, Proxy
 from tests.support.redis_server import RedisServer
-from tests.support.server import Server, eventually
+from tests.support.server import Server, eventually, running
 
 LONGEST = 2.0  # seconds that a response may take, whatever is silent
 PARTS = {"database": 503, "object_storage": 200, "counter": 200}  # the status without each part
@@ -43,7 +47,7 @@ def test_readiness_has_the_state_of_each_part_and_nothing_else(server: Server) -
     response = server.request("/readyz")
     assert response.status == 200
     assert response.headers["cache-control"] == "no-store"
-    parts = ("database", "migrations", "counter", "object_storage")
+    parts = ("database", "audit_log", "counter", "object_storage")
     assert response.json() == {"status": "ok", "checks": dict.fromkeys(parts, "ok")}
 
 
@@ -72,7 +76,7 @@ def test_readiness_with_all_parts_silent_responds_in_time(server: Server) -> Non
     assert eventually(lambda: ready(server))
     for name in PARTS:
         part(server, name).silence()
-    unknown = {"migrations": "unknown", "counter": "unknown", "object_storage": "unknown"}
+    unknown = {"audit_log": "unknown", "counter": "unknown", "object_storage": "unknown"}
     expected = {"database": "failed", **unknown}  # the others were not reached
     assert eventually(lambda: states(server.request("/readyz")) == expected)
     time.sleep(1)
@@ -85,13 +89,34 @@ def test_readiness_with_all_parts_silent_responds_in_time(server: Server) -> Non
     assert eventually(lambda: ready(server))
 
 
-def test_readiness_without_writing_is_503(server: Server) -> None:
+def test_readiness_without_writing_is_degraded(server: Server, acme: Tenant) -> None:
     assert eventually(lambda: ready(server))
     for without in (no_entries, read_only):
         with without():
-            assert eventually(lambda: server.request("/readyz").status == 503)
-            assert states(server.request("/readyz"))["database"] == "failed"
+            assert eventually(lambda: states(server.request("/readyz"))["audit_log"] == "failed")
+            response = server.request("/readyz")
+            assert (response.status, response.json()["status"]) == (200, "degraded")
+            assert states(response)["database"] == "ok"
+            assert server.get("/documents", acme.raw).status == 200
         assert eventually(lambda: ready(server))
+
+
+def test_readiness_is_true_where_the_first_of_several_hosts_is_dead(
+    transactional_db: None, tmp_path: Path
+) -> None:
+    url = urlsplit(servers.test_database_url())
+    dead = Proxy(url.geturl())
+    dead.silence()
+    hosts = f"?host={HOST},{HOST}&port={urlsplit(dead.url).port},{url.port}"
+    several = f"{url.scheme}://{url.username}:{url.password}@{url.path}{hosts}"
+    try:
+        with running(Server(tmp_path, DATABASE_URL=several)) as server:
+            assert eventually(lambda: ready(server))
+            for _ in range(2):
+                time.sleep(1.1)  # the last result is too old
+                assert ready(server)
+    finally:
+        dead.stop()
 
 
 def test_readiness_writes_to_the_disk_of_postgresql(transactional_db: None) -> None:
@@ -141,8 +166,8 @@ def test_readiness_without_a_migration_is_503_until_it_is_applied(
             finally:
                 cursor.execute(renamed, ["audit", "elsewhere"])
         assert response.status == 503
-        assert states(response)["migrations"] == "failed"
-        assert "audit" not in response.body.decode()
+        assert states(response)["database"] == "failed"
+        assert "lacks" not in response.body.decode()
         assert eventually(lambda: ready(server))
     finally:
         server.stop()
@@ -152,6 +177,21 @@ def test_readiness_is_cached_for_a_second(server: Server) -> None:
     assert eventually(lambda: ready(server))
     bodies = [server.request("/readyz").body for _ in range(20)]
     assert len(set(bodies)) < len(bodies)
+
+
+def test_readiness_of_a_silent_part_holds_one_thread_however_many_ask(
+    server: Server, acme: Tenant
+) -> None:
+    assert eventually(lambda: ready(server))
+    server.store.silence()
+    time.sleep(1.1)  # the last result is too old
+    with ThreadPoolExecutor(33) as threads:
+        asking = [threads.submit(server.request, "/readyz") for _ in range(100)]
+        while not all(each.done() for each in asking):
+            began = time.monotonic()
+            assert server.get("/me", acme.raw).status == 200
+            assert time.monotonic() - began < 1
+    assert {each.result().status for each in asking} == {200}
 
 
 @pytest.mark.parametrize("path", ["/healthz", "/readyz"])
@@ -169,3 +209,15 @@ def test_health_needs_no_host_no_https_and_no_key_and_counts_none(
     assert int(after) in (int(before) - 1, 299)  # 299: the next minute has begun
     assert server.request(path, "HEAD").status == 200
     assert server.request(path, "POST").status == 405
+
+
+@pytest.mark.parametrize(("path", "method"), [("/readyz", "GET"), ("/metrics", "POST")])
+def test_health_that_is_refused_is_no_refused_request_of_the_api(
+    acme: Tenant, settings: Settings, monkeypatch: pytest.MonkeyPatch, path: str, method: str
+) -> None:
+    settings.API_ONLY = True  # as in config.api_settings
+    monkeypatch.setattr(health, "_result", dict.fromkeys(health.PARTS, "failed"))
+    monkeypatch.setattr(health, "_expires", time.monotonic() + 60)
+    BUFFER.take()
+    assert get(path, acme.bearer, method).status in (405, 503)
+    assert BUFFER.take() == Batch()
