@@ -12,7 +12,7 @@ from uuid import UUID
 from config.api.cursors import from_microseconds, sign, to_microseconds, unsign
 from config.api.errors import CursorExpired
 from config.database import fetch
-from events.models import KEEP_DAYS
+from events.models import KEEP_DAYS, EventType
 from events.serializers import DocumentEvent, event
 
 NOW = "now"  # instead of a cursor: those to come
@@ -23,53 +23,70 @@ EXPECTED = f"the nextCursor of an earlier response, or '{NOW}'"
 _RECENT = timedelta(days=1)  # a younger cursor is returned again while nothing is new
 _PACKED = struct.Struct(">qqqI")
 
-# Only events of transactions before the oldest one that still runs: a later page could not show
-# the events of that one at their place. Each type is read from its own part of the index.
-_NEXT = """
-    SELECT feed.transaction AS end, feed.time, feed.generation,
-        event.transaction, event.id, event.uuid, event.type, event.occurred_at,
-        event.document_id::text, event.status
-    FROM (
-        SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint AS transaction,
-            statement_timestamp() AS time,
-            (SELECT coalesce(max(id), 0) FROM "events_generation") AS generation
-    ) AS feed
-    LEFT JOIN LATERAL (
-        SELECT found.* FROM unnest(%s::text[]) AS wanted (type)
-        CROSS JOIN LATERAL (
-            SELECT * FROM "events_event" AS event
-            WHERE event.workspace_id = %s AND event.type = wanted.type
-                AND (event.transaction, event.id) > (%s, %s)
-                AND event.transaction < feed.transaction
-            ORDER BY event.transaction, event.id LIMIT %s
-        ) AS found
-        ORDER BY found.transaction, found.id LIMIT %s
-    ) AS event ON true
-    ORDER BY event.transaction, event.id
+# Only events of transactions before the oldest one that still runs are shown, since that one may
+# still add events before them. Each type is read from its own part of the index.
+_EVENTS = """
+    SELECT found.* FROM unnest(%(types)s::text[]) AS wanted (type)
+    CROSS JOIN LATERAL (
+        SELECT * FROM "events_event" AS event
+        WHERE event.workspace_id = %(workspace)s AND event.type = wanted.type
+            AND event.transaction < feed.horizon AND {condition}
+        ORDER BY event.transaction {order}, event.id {order} LIMIT {limit}
+    ) AS found
+    ORDER BY found.transaction {order}, found.id {order} LIMIT {limit}
 """
-_START = (0, 0)  # the position before all events
-_END = (1 << 62, 0)  # and after them
-# The position before the first event that is young enough: a cursor that follows it works for a
-# day. Found by halving, since there is no index on time and ids are in its order.
-_FIRST = f"""
+# The first event that is young enough. Found by halving, since there is no index on time and ids
+# are in its order.
+_YOUNG = """
     WITH RECURSIVE halving (low, high) AS (
         SELECT min(id), max(id) + 1 FROM "events_event"
         UNION ALL
         SELECT CASE WHEN event.is_young THEN low ELSE event.id + 1 END,
             CASE WHEN event.is_young THEN (low + high) / 2 ELSE high END
         FROM halving CROSS JOIN LATERAL (
-            SELECT id, occurred_at > now() - interval '{(KEPT - LEAST).days} days' AS is_young
+            SELECT id, occurred_at > now() - %(age)s::interval AS is_young
             FROM "events_event" WHERE id >= (low + high) / 2 ORDER BY id LIMIT 1
         ) AS event
         WHERE low < high
     )
-    SELECT transaction, id - 1 FROM "events_event"
-    WHERE id >= (SELECT max(low) FROM halving) ORDER BY id LIMIT 1
+    SELECT max(low) FROM halving WHERE %(age)s::interval IS NOT NULL
+"""
+# Before all young events that are shown; ids are not in the order of the feed. Or else after all
+# that are shown, and not after the newest transaction: if PostgreSQL crashes, the number of one
+# that was rolled back is given again.
+_START = f"""
+    SELECT coalesce(young.transaction, newest.transaction, 0) AS transaction,
+        coalesce(young.id - 1, newest.id, 0) AS id
+    FROM (SELECT) AS one_row
+    LEFT JOIN LATERAL (
+        {_EVENTS.format(condition=f"event.id >= ({_YOUNG})", order="ASC", limit=1)}
+    ) AS young ON true
+    LEFT JOIN LATERAL ({_EVENTS.format(condition="true", order="DESC", limit=1)}) AS newest ON true
 """  # noqa: S608 - made of constants
+_AFTER = "SELECT %(transaction)s::bigint AS transaction, %(id)s::bigint AS id"
+_FOLLOWING = "(event.transaction, event.id) > (start.transaction, start.id)"
+# One statement, so that the start and the end of the page are of one snapshot.
+_PAGE = f"""
+    SELECT feed.*, start.*, event.transaction, event.id, event.uuid, event.type, event.occurred_at,
+        event.document_id::text, event.status
+    FROM (
+        SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint AS horizon,
+            statement_timestamp() AS time,
+            (SELECT coalesce(max(id), 0) FROM "events_generation") AS generation
+    ) AS feed
+    CROSS JOIN LATERAL ({{start}}) AS start
+    LEFT JOIN LATERAL (
+        {_EVENTS.format(condition=_FOLLOWING, order="ASC", limit="%(limit)s")}
+    ) AS event ON true
+    ORDER BY event.transaction, event.id
+"""  # noqa: S608 - made of constants
+_FIRST, _NEXT = _PAGE.format(start=_START), _PAGE.format(start=_AFTER)
 
 
 class Position(NamedTuple):
     """A place in the feed; the events with a greater (transaction, id) follow it.
+
+    It is that of an event that was shown, or before them all: so its transaction is on disk.
 
     Attributes:
         time: when the cursor gets too old depends on it. Events that follow are older by `LEAST`
@@ -84,11 +101,13 @@ class Position(NamedTuple):
 
 
 class _Row(NamedTuple):
-    """A row of `_NEXT`: the end of the feed, and an event, all None if there is none."""
+    """A row of `_PAGE`: the feed, the page's start, and an event, all None if there is none."""
 
-    end: int
+    horizon: int
     time: datetime
     generation: int
+    start_transaction: int
+    start_id: int
     transaction: int
     id: int
     uuid: UUID
@@ -117,8 +136,9 @@ class Page(NamedTuple):
 
 def end_of_feed(workspace_id: UUID) -> Page:
     """The page without events that all events to come follow."""
-    end, _ = _following(workspace_id, [], _START, 0)
-    return Page([], end, more=False)
+    nothing = {"types": EventType.values, "workspace": workspace_id, "limit": 0, "age": None}
+    [feed] = fetch(_FIRST, nothing, _Row)
+    return Page([], _start(feed), more=False)
 
 
 def page(workspace_id: UUID, types: Sequence[str], after: Position | None, size: int) -> Page:
@@ -131,28 +151,29 @@ def page(workspace_id: UUID, types: Sequence[str], after: Position | None, size:
     Raises:
         CursorExpired: events that follow the position may be missing.
     """
-    start = after[:2] if after else next(iter(fetch(_FIRST, [])), _END)
-    end, rows = _following(workspace_id, types, start, size + 1)
+    values = {"types": list(types), "workspace": workspace_id, "limit": size + 1}
     if after:
-        _check(after, end)
-    more = len(rows) > size
-    shown = rows[:size]
-    last = after
+        values |= {"transaction": after.transaction, "id": after.id}
+        rows: list[_Row] = fetch(_NEXT, values, _Row)
+        _check(after, rows[0])
+    else:
+        rows = fetch(_FIRST, values | {"age": KEPT - LEAST}, _Row)
+    feed, last = rows[0], after or _start(rows[0])
+    found = [row for row in rows if row.id is not None]
+    more, shown = len(found) > size, found[:size]
     if shown:
-        time = _time_of(shown[-1].occurred_at, end.time)
-        last = end._replace(transaction=shown[-1].transaction, id=shown[-1].id, time=time)
+        end = shown[-1]
+        time = _time_of(end.occurred_at, feed.time)
+        last = Position(end.transaction, end.id, time, feed.generation)
     # The same cursor as long as nothing is new, so that the response is a 304; but no old one,
     # which would expire.
-    is_recent = last is not None and last.time > end.time - _RECENT
-    return Page([row.event for row in shown], last if last and (more or is_recent) else end, more)
+    if not more and last.time <= feed.time - _RECENT:
+        last = last._replace(time=feed.time)
+    return Page([row.event for row in shown], last, more)
 
 
-def _following(
-    workspace_id: UUID, types: Sequence[str], after: tuple[int, int], count: int
-) -> tuple[Position, list[_Row]]:
-    rows = fetch(_NEXT, (list(types), workspace_id, *after, count, count), _Row)
-    end = Position(rows[0].end, 0, rows[0].time, rows[0].generation)
-    return end, [row for row in rows if row.id is not None]
+def _start(feed: _Row) -> Position:
+    return Position(feed.start_transaction, feed.start_id, feed.time, feed.generation)
 
 
 def encode(position: Position, workspace_id: UUID) -> str:
@@ -182,15 +203,14 @@ def _time_of(last: datetime, now: datetime) -> datetime:
     return max(last, min(last + LEAST, now - KEPT + LEAST))
 
 
-def _check(after: Position, end: Position) -> None:
-    """Raises CursorExpired if events between two positions may be missing.
+def _check(after: Position, feed: _Row) -> None:
+    """Raises CursorExpired if events that follow a position may be missing.
 
-    Args:
-        end: the present end of the feed. A position after it is one of a database that has since
-            been restored, or replaced by a copy that had not received everything.
+    A position that is not before the feed's horizon is one of a database that has since been
+    restored, or replaced by a copy that had not received everything.
     """
-    too_old = after.time < end.time - KEPT
-    if too_old or after.generation != end.generation or after.transaction > end.transaction:
+    too_old = after.time < feed.time - KEPT
+    if too_old or after.generation != feed.generation or after.transaction >= feed.horizon:
         raise CursorExpired
 
 
