@@ -1,4 +1,5 @@
-"""E-mails: a page adds one to a table, in its transaction, and `housekeeping` sends it at once.
+"""E-mails: a page adds one to a table, in its transaction, and a thread of `housekeeping --follow`
+sends it at once.
 
 If that is killed after an e-mail was sent and before that is stored, it is sent a second time.
 """
@@ -65,7 +66,7 @@ def tell_admins(
 
 
 def deliver() -> bool:
-    """Sends the e-mail that has been due for the longest time; whether there may be more."""
+    """Sends the e-mail that has been due for the longest time; whether to go on with the next."""
     mail = Mail.objects.filter(due_at__lte=timezone.now()).order_by("due_at", "pk").first()
     if mail is None or settings.MAILBOX or not available():
         return False
@@ -79,9 +80,9 @@ def deliver() -> bool:
         # Not its text: a mail server may quote what it refuses.
         code = getattr(exc, "smtp_code", "")
         logger.error("An e-mail was not sent: %s %s", type(exc).__name__, code)
-    else:
-        row.filter(about="").delete()
-        row.update(due_at=None, text="")
+        return False
+    row.filter(about="").delete()
+    row.update(due_at=None, text="")
     return True
 
 

@@ -4,12 +4,14 @@ import socketserver
 import threading
 from collections.abc import Iterator
 from datetime import timedelta
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
 from django.core import mail
+from django.core.management import call_command
 from django.test import Client, RequestFactory
 from django.urls import reverse
 from django.utils import timezone
@@ -257,6 +259,12 @@ def test_emails_to_a_silent_mail_server_end(db: None, settings: Any) -> None:
     settings.EMAIL_TIMEOUT = 0.5
     with socketserver.TCPServer(("127.0.0.1", 0), MailSession) as silent:  # it answers nobody
         settings.EMAIL_HOST, settings.EMAIL_PORT = silent.server_address[:2]
-        send("Hello")
-        sent()
-        assert Mail.objects.get().text  # it waits for the next attempt
+        for subject in ("One", "Two"):
+            send(subject)
+        call_command("housekeeping", stderr=StringIO())
+        due = Mail.objects.filter(due_at__lte=timezone.now())
+        assert due.count() == 2  # no job waits for the mail server
+        for left in (1, 0):
+            assert not mails.deliver()  # the thread pauses, whatever else is due
+            assert due.count() == left
+        assert Mail.objects.exclude(text="").count() == 2  # they wait for the next attempt

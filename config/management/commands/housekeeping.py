@@ -28,7 +28,7 @@ def delete_sessions() -> None:
     call_command("clearsessions")
 
 
-# Each is done until it returns something false.
+# Each is done until it returns something false. None waits for anything but the database.
 JOBS: dict[str, Callable[[], object]] = {
     "folding the counts of /me": counts.fold,
     "deleting old usage of keys and refused requests": usage.purge,
@@ -37,7 +37,6 @@ JOBS: dict[str, Callable[[], object]] = {
     "encrypting the secrets of webhooks again": secrets.encrypt_again,
     "notifying of keys": keys.notify_of_keys,
     "notifying of webhooks that fail": services.notify_of_failing,
-    "sending e-mails": mails.deliver,
     "deleting old e-mails": mails.purge,
 }
 
@@ -45,8 +44,8 @@ JOBS: dict[str, Callable[[], object]] = {
 class Command(ProgressCommand):
     requires_migrations_checks = True
     help = (
-        "Sends e-mails, deletes what is older than it is kept, folds the counts of /me, and "
-        "encrypts secrets under the present SECRET_KEY."
+        "Deletes what is older than it is kept, folds the counts of /me, encrypts secrets under "
+        "the present SECRET_KEY, and adds e-mails about keys and webhooks; --follow sends e-mails."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
