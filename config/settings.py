@@ -131,7 +131,8 @@ WHITENOISE_ADD_HEADERS_FUNCTION = static_files.add_headers
 
 # --- Database --------------------------------------------------------------------------------
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
-# Time-outs of statements and locks are the role's (deploy/roles.sql) and the unit's (PGOPTIONS).
+# Time-outs of statements and locks are the role's (deploy/roles.sql), the unit's or manage.py's
+# (PGOPTIONS).
 DATABASES: dict[str, Any] = {
     "default": dj_database_url.parse(
         env.required("DATABASE_URL", help="postgresql://USER:PASSWORD@HOST:PORT/NAME")

@@ -29,7 +29,7 @@ ALTER ROLE documents LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE PASSWORD :'servin
 \if :{?sealer_password}
 ALTER ROLE documents_sealer LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE PASSWORD :'sealer_password';
 \endif
--- For the API. Units of pages, of workers and commands have longer time-outs (PGOPTIONS).
+-- For the API. Pages and workers have longer time-outs, commands that a person starts none (PGOPTIONS).
 ALTER ROLE documents SET statement_timeout = '5s';
 ALTER ROLE documents SET lock_timeout = '2s';
 -- A statement whose client was cut off ends after this.

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -11,18 +12,15 @@ import httpx
 import pytest
 from django.urls import reverse
 
-from tests.support import factories
+from tests.support import factories, seals
 from tests.support import server as servers
 from tests.support.client import golden
 from tests.support.database import locked, read_only
 from tests.support.factories import Tenant
 from tests.support.nginx import Nginx
 from tests.support.proxy import HOST, Proxy
-from tests.support.server import (
-    Server,
-    end_connections,
-    running,
-)
+from tests.support.receiver import delivering
+from tests.support.server import Server, end_connections, eventually, running
 from tests.support.staff import signed_in
 
 PATHS = ("/me", "/documents", "/documents/{id}", "/documents/{id}/download")
@@ -203,3 +201,17 @@ def test_database_that_is_read_only_serves_all_but_downloads(consumers: Consumer
             assert consumers.page() == 200
     assert "Traceback" not in consumers.server.log()[logged:]
     assert consumers.all_at_once() == ALL_SERVED
+
+
+def test_database_with_locked_tables_holds_no_worker_for_long(
+    transactional_db: None, acme: Tenant, tmp_path: Path
+) -> None:
+    seals.written()
+    commands = ("deliver_webhooks", "housekeeping --follow", "seal_audit --follow")
+    with locked("webhooks_delivery, audit_auditentry"), ExitStack() as workers:
+        for number, command in enumerate(commands):
+            log = tmp_path / str(number)
+            workers.enter_context(delivering(log, command, **seals.VARIABLES))
+        for number in range(len(commands)):
+            log = tmp_path / str(number)
+            assert eventually(lambda: "due to lock timeout" in log.read_text()), log.read_text()  # noqa: B023

@@ -20,8 +20,6 @@ from config.management.shutdown import Shutdown, Stopped, graceful_shutdown
 from config.request_context import actor
 from config.roles import as_role
 
-SECONDS = 60.0  # that a seal may need
-
 
 class Command(InterruptibleCommand):
     requires_system_checks = ()  # they load every view, in a process that runs for ever
