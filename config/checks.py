@@ -126,6 +126,9 @@ def operation() -> Found:
     if TLS.exists():
         pem = ssl.get_server_certificate(NGINX, timeout=SECONDS)
         ends = x509.load_pem_x509_certificate(pem.encode()).not_valid_after_utc
-        level = Warning if ends < timezone.now() + timedelta(days=14) else Info
+        left = ends - timezone.now()
+        soon, late = left < timedelta(days=21), left < timedelta(days=7)
         hint = "Renew it; then: systemctl reload nginx"
-        yield level(f"The certificate ends at {ends:%Y-%m-%d %H:%M} UTC.", hint=hint)
+        yield (Error if late else Warning if soon else Info)(
+            f"The certificate ends at {ends:%Y-%m-%d %H:%M} UTC.", hint=hint
+        )

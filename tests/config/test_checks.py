@@ -74,7 +74,8 @@ def test_check_deploy_finds_nothing_in_production(transactional_db: None, acme: 
     seals.seal()
     seals.verified()
     call_command("record_backup", "3 files", stdout=StringIO())
-    assert check() == ""
+    for settings in ("config.settings", "config.api_settings"):
+        assert check(DJANGO_SETTINGS_MODULE=settings) == ""
 
 
 @pytest.mark.slow
@@ -141,7 +142,10 @@ def nginx_with_certificate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> I
         yield start
 
 
-@pytest.mark.parametrize(("days", "id"), [(90, "config.I004"), (3, "config.W004")])
+@pytest.mark.parametrize(
+    ("days", "id"),
+    [(90, "config.I004"), (20, "config.W004"), (6, "config.E004"), (-1, "config.E004")],
+)
 def test_check_says_when_the_certificate_ends(
     db: None, nginx_with_certificate: Any, days: int, id: str
 ) -> None:
