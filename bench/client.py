@@ -2,6 +2,7 @@
 
 import asyncio
 import hashlib
+import itertools
 import re
 import time
 from collections import Counter
@@ -9,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from config.dev.services import HOST
+from tests.support.proxy import address_of
 
 TIMEOUT = 40.0  # seconds until a request is given up
 BLOCK = 256 * 1024  # bytes that are read at a time
@@ -51,10 +53,14 @@ def counts(outcomes: Sequence[Outcome]) -> str:
 
 
 class Client:
-    """Persistent connections to one port, one for each request in flight; their outcomes."""
+    """Persistent connections to one port, one for each request in flight; their outcomes.
+
+    Each has an address of its own, as consumers have.
+    """
 
     def __init__(self, port: int) -> None:
         self._port = port
+        self._addresses = map(address_of, itertools.count())
         self._idle: list[tuple[asyncio.StreamReader, asyncio.StreamWriter]] = []
         self._tasks: set[asyncio.Task[None]] = set()
         self._closing = False
@@ -69,7 +75,9 @@ class Client:
                 while self._idle and self._idle[-1][0].at_eof():
                     self._idle.pop()[1].transport.abort()
                 idle = self._idle.pop() if self._idle else None
-                reader, writer = idle or await asyncio.open_connection(HOST, self._port)
+                reader, writer = idle or await asyncio.open_connection(
+                    HOST, self._port, local_addr=(next(self._addresses), 0)
+                )
                 writer.write(request.wire)
                 head = await reader.readuntil(b"\r\n\r\n")
                 status, length = int(head[9:12]), LENGTH.search(head)

@@ -1,5 +1,6 @@
 """The log's lines, as text or JSON: each has the request's id, and none has a secret."""
 
+import contextlib
 import logging
 import re
 import sys
@@ -17,6 +18,8 @@ from django.utils.encoding import escape_uri_path
 from config.key_format import cut_raw_keys
 from config.request_context import client_address
 
+LENGTH = 150  # characters of what a client chose
+MESSAGE_LENGTH = 800  # a line is not longer than about 1 KB, but for a traceback
 # What a line as text has, besides the request itself and its response.
 SHOWN = ("bytes", "key_prefix", "workspace_id", "client_address", "reason")
 
@@ -31,9 +34,10 @@ _CREDENTIAL = re.compile(r"(X-Amz-(?:Credential|Security-Token)=)[^&\s\"'\\,]+")
 _RESET_TOKEN = re.compile(r"(/reset/[^/\s\"]+/)[^/\s\"]+")
 _URL_PASSWORD = re.compile(r"(://[^\s:/@\"]*:)[^\s/@\"]+(?=@)")
 
-# Perhaps a key whose prefix is another, or escaped. 22 of its characters are not to be guessed, and
-# ids have dashes.
-_LONG_RUN = re.compile(r"([A-Za-z0-9%\x80-\U0010ffff]{8})[A-Za-z0-9%\x80-\U0010ffff]{22,}")
+# Perhaps a key whose prefix is another, escaped or in pieces. 22 of its characters are not to be
+# guessed.
+_LONG_RUN = re.compile(r"[\w%+:\x80-\U0010ffff-]{30,}", re.ASCII)
+_UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 
 
 def redact(text: str) -> str:
@@ -45,12 +49,20 @@ def redact(text: str) -> str:
 
 
 def redact_sent(text: str) -> str:
-    """What a client chose, a path or a user agent: long runs of letters and digits are cut too."""
+    """What a client chose, a path or a user agent: long runs that are no id are cut too."""
     return redact(_cut_long_runs(text))
 
 
 def _cut_long_runs(text: str) -> str:
-    return _LONG_RUN.sub(r"\1…", text)
+    def cut(run: re.Match[str]) -> str:
+        return run[0] if _UUID.fullmatch(run[0]) else f"{run[0][:8]}…"
+
+    return _LONG_RUN.sub(cut, cut_raw_keys(text))
+
+
+def _shown(text: str) -> str:
+    """The beginning of what a client chose; what is left out takes no time."""
+    return _cut_long_runs(text[: LENGTH + 50])[:LENGTH]
 
 
 class RedactingFormatter(logging.Formatter):
@@ -60,13 +72,17 @@ class RedactingFormatter(logging.Formatter):
         record.request_id = request_id.get() or "-"
         return redact(super().format(record))
 
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - Python's name
+        record.message = record.message[:MESSAGE_LENGTH]
+        return super().formatMessage(record)
+
 
 class JsonFormatter(logging.Formatter):
     """One JSON object a line: the record, and its traceback."""
 
     def format(self, record: logging.LogRecord) -> str:
         line = {
-            **_start(record.levelname, record.name, record.getMessage()),
+            **_start(record.levelname, record.name, record.getMessage()[:MESSAGE_LENGTH]),
             **({"exception": self.formatException(record.exc_info)} if record.exc_info else {}),
         }
         return redact(msgspec.json.encode(line).decode())
@@ -102,26 +118,28 @@ def log_request(
         notes: what else is known of the request.
     """
     fields = {
-        "method": method,
+        "method": method[:20],
         "route": route,
-        "path": _cut_long_runs(escape_uri_path(request.path)),  # prevents log injection
+        "path": _shown(escape_uri_path(request.path)),  # prevents log injection
         "status": status,
         "milliseconds": round(seconds * 1000, 1),
         "bytes": length,
         "key_prefix": None,
         "workspace_id": None,
         "client_address": client_address(request),
-        "user_agent": _cut_long_runs(request.META.get("HTTP_USER_AGENT", "")) or None,
-        "reason": None,
+        "user_agent": _shown(request.META.get("HTTP_USER_AGENT", "")) or None,
         **notes,
+        "reason": _shown(notes.get("reason") or "") or None,  # it may quote a header
     }
     shown = " ".join([f"{name}={'-' if fields[name] is None else fields[name]}" for name in SHOWN])
-    line = f"{method} {fields['path']} {status} {fields['milliseconds']} ms {shown}"
+    line = f"{fields['method']} {fields['path']} {status} {fields['milliseconds']} ms {shown}"
     if settings.LOG_FORMAT == "json":
         line = msgspec.json.encode({**_start("INFO", "access", line), **fields}).decode()
     else:
         line = f"{time.strftime('%Y-%m-%d %H:%M:%S')} INFO access [{request_id.get()}] {line}"
-    sys.stderr.write(f"{redact(line)}\n")
+    # As Python's handlers: a full disk, or a journal that went away, fails no request.
+    with contextlib.suppress(OSError):
+        sys.stderr.write(f"{redact(line)}\n")
 
 
 def configuration(format: str) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 import os
 import pwd
+import re
 import sys
 import uuid
 from collections.abc import Mapping
@@ -109,13 +110,28 @@ def client_address(request: HttpRequest) -> str:
 
 def _address_in(headers: Mapping[str, str]) -> str:
     direct = headers.get("REMOTE_ADDR", "")
-    hops = headers.get("HTTP_X_FORWARDED_FOR", "").split(",")
-    if not settings.TRUSTED_PROXIES or len(hops) < settings.TRUSTED_PROXIES:
-        return direct
+    trusted = settings.TRUSTED_PROXIES
+    hops = [hop for hop in headers.get("HTTP_X_FORWARDED_FOR", "").split(",") if hop.strip()]
+    if trusted and len(hops) >= trusted:
+        # A proxy that does not know its client may write "unknown": the next one's client is known.
+        for hop in hops[-trusted:]:
+            if address := _parsed(hop):
+                return address
+    return _parsed(direct) or direct
+
+
+# As proxies write an address: with a port, IPv6 in brackets, within quotes.
+_HOP = re.compile(r'\s*"?(?:\[([^]]*)](?::\d+)?|([\d.]+):\d+|([^"]*?))"?\s*')
+
+
+def _parsed(hop: str) -> str:
+    """The address without port and zone, as IPv4 where it is one; "" if it is none."""
+    found = _HOP.fullmatch(hop)
     try:
-        return str(ip_address(hops[-settings.TRUSTED_PROXIES].strip()))
+        address = ip_address("".join(found.groups("")).partition("%")[0] if found else "")
     except ValueError:
-        return direct
+        return ""
+    return str(getattr(address, "ipv4_mapped", None) or address)
 
 
 def network_of(address: str) -> str:

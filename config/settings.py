@@ -16,7 +16,8 @@ from config import env, logs, static_files
 BASE_DIR = Path(__file__).resolve().parent.parent
 
 # --- Security --------------------------------------------------------------------------------
-SECRET_KEY = env.required("SECRET_KEY", help="50 or more random characters") or "not-set"
+# Django refuses to use an empty one.
+SECRET_KEY = env.required("SECRET_KEY", help="50 or more random characters")
 SECRET_KEY_FALLBACKS = env.words(
     "SECRET_KEY_FALLBACKS", help="former values, separated by commas, whose signatures stay valid"
 )

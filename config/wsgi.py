@@ -3,13 +3,17 @@
 import gc
 import os
 
+from django.core.exceptions import ImproperlyConfigured
 from django.core.wsgi import get_wsgi_application
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 application = get_wsgi_application()
 
 from apikeys.usage import flusher  # noqa: E402 - needs the settings
-from config import systemd  # noqa: E402
+from config import env, systemd  # noqa: E402
+
+for each in env.missing():  # `manage.py check` says so too, but not everybody runs it
+    raise ImproperlyConfigured(f"{each.name} is not set. Set it to {each.help}.")
 
 flusher.start()
 systemd.start()

@@ -235,3 +235,15 @@ def test_start_page_of_an_operator_says_that_all_is_well_only_from_the_checks(
     assert "The service is being checked" in html
     assert "All is well" not in html
     assert "All is well" not in body(staff.signed_in(staff.support()).get(start))
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("-c", "import config.wsgi"), ("manage.py", "check"), ("manage.py", "deliver_webhooks")],
+)
+def test_nothing_serves_without_a_secret_key(words: tuple[str, str]) -> None:
+    variables = {**os.environ, "SECRET_KEY": " ", "DATA_DIR": "/nowhere"}
+    variables["DATABASE_URL"] = "postgresql://documents:x@127.0.0.1:9/documents"
+    command = [sys.executable, *words]
+    done = subprocess.run(command, cwd=ROOT, env=variables, capture_output=True, text=True)
+    assert (done.returncode, "SECRET_KEY is not set." in done.stderr) == (1, True)

@@ -18,13 +18,13 @@ import pytest
 from django.conf import settings
 
 from apikeys import keys
-from config.logs import RedactingFormatter, redact
+from config.logs import JsonFormatter, RedactingFormatter, redact
 from tests.config.test_errors import renamed
 from tests.support import factories, staff
 from tests.support.client import get
 from tests.support.factories import Tenant
 from tests.support.fixtures import AccessLog
-from tests.support.nginx import Nginx
+from tests.support.nginx import Nginx, exchange, request
 from tests.support.server import ROOT, Server, eventually
 
 PASSWORD = "correct-horse-battery-staple"
@@ -281,9 +281,47 @@ def disguised(raw: str) -> list[str]:
         f"%2564td_{body}",
         f"%64td_{body}",
         f"dtd_{body[:20]}%C2%AD{body[20:]}",
+        *(f"{body[:20]}{separator}{body[20:]}" for separator in "-+:_"),
         "".join(f"%{ord(letter):x}" for letter in raw),
         "".join(f"%25{ord(letter):x}" for letter in raw),
     ]
+
+
+LONG = 15_000  # characters; nginx accepts so many
+
+
+def test_line_of_a_log_has_a_length_whatever_a_client_sends(
+    nginx: Nginx, json_server: Server
+) -> None:
+    long = "/a" * (LONG // 2)
+    for path in (long, f"/api/v1/documents{long}", f"/api/v1/documents?limit={long}"):
+        nginx.request(path, user_agent=long)
+        nginx.plain(nginx.http_port, path, f"User-Agent: {long}")
+    exchange(nginx.connect(), request("/api/v1/me", method="A" * LONG))
+    for path in (long, f"/api/v1{long}", "/api/v1/me?q=" + long, "/admin/login/", "/admin" + long):
+        last = json_server.request(path, user_agent="ü/" * 200, host=long[:200])
+    assert eventually(lambda: last.headers["request-id"] in json_server.log())
+    for log in (nginx.written(), nginx.log(), json_server.log()):
+        lines = [line for line in log.splitlines() if '"exception"' not in line]  # of other tests
+        assert [line for line in lines if len(line.encode()) > 1300] == []
+
+
+def test_message_of_a_log_has_a_length() -> None:
+    record = logging.LogRecord("any", logging.ERROR, __file__, 1, "%s", ("a/" * 9999,), None)
+    for formatter in (RedactingFormatter("%(message)s"), JsonFormatter()):
+        assert 500 < len(formatter.format(record)) < 1200
+
+
+def test_log_that_cannot_be_written_fails_no_request(
+    acme: Tenant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Path("/dev/full").open("w", buffering=1) as full:
+        monkeypatch.setattr(sys, "stderr", full)
+        assert acme.get("/me").status == 200
+        logging.StreamHandler(full).handle(logging.makeLogRecord({"msg": "a line"}))
+        monkeypatch.undo()
+        with contextlib.suppress(OSError):
+            full.close()
 
 
 def test_log_has_no_long_run_of_letters_and_digits_that_a_client_chose(nginx: Nginx) -> None:

@@ -2,13 +2,14 @@
 
 import os
 import pwd
+from typing import Any
 
 import pytest
 from django.contrib.auth.models import AnonymousUser
 from django.test import Client, RequestFactory
 
 from audit.models import AuditEntry
-from config.request_context import actor, client_info, current_request
+from config.request_context import actor, client_address, client_info, current_request
 from tests.apikeys.test_admin_keys import create, page
 from tests.support import factories
 from tests.support.factories import Tenant
@@ -99,3 +100,92 @@ def test_client_address_is_not_chosen_by_a_header_with_underscores(
     assert front.raw(b"\r\n".join([*request, b"", b""])).startswith(b"HTTP/1.1 200 ")
     entry = AuditEntry.objects.get(action="document.downloaded")
     assert entry.address == HOST
+
+
+V4, V6, PROXY = "203.0.113.7", "2001:db8::7", "10.0.0.5"
+FORWARDED = {  # what proxies write, and with which this is the number of ours
+    V4: V4,
+    f"  {V4}\t": V4,
+    f"{V4}:4711": V4,  # Azure's gateway, AWS's balancer if it is told to
+    f"1.1.1.1, {V4}": V4,  # the client has written the first one
+    f"1.1.1.1,{V4}:80,": V4,
+    f"1.1.1.1, , {V4}": V4,
+    V6: V6,
+    "2001:0DB8:0:0::7": V6,
+    f"[{V6}]": V6,
+    f"[{V6}]:4711": V6,
+    f'"[{V6}]:4711"': V6,
+    f"{V6}%eth0": V6,
+    f"[{V6}%25eth0]:80": V6,
+    f"{V6}%{'x' * 10_000}": V6,
+    f"::ffff:{V4}": V4,
+    f"[::ffff:{V4}]:80": V4,
+    "unknown": PROXY,
+    "_hidden": PROXY,
+    "": PROXY,
+    " , ": PROXY,
+    "203.0.113.7.1": PROXY,
+    f"for={V4}": PROXY,
+    f"{V4}:4711:4711": PROXY,
+    "[": PROXY,
+    "x" * 10_000: PROXY,
+    "203.0.113.٧": PROXY,
+    "\0": PROXY,
+}
+
+
+@pytest.mark.parametrize("sent", FORWARDED)
+def test_client_address_is_found_however_a_proxy_writes_it(settings: Any, sent: str) -> None:
+    settings.TRUSTED_PROXIES = 1
+    factory = RequestFactory(REMOTE_ADDR=f"::ffff:{PROXY}")
+    request = factory.get("/", headers={"X-Forwarded-For": sent})
+    assert client_address(request) == FORWARDED[sent]
+
+
+@pytest.mark.parametrize(
+    ("trusted", "sent", "address"),
+    [
+        (0, V4, PROXY),
+        (2, V4, PROXY),  # not all of our proxies have added to it
+        (2, f"{V4}, 10.0.0.4", V4),
+        (2, f"{V4}:4711, [::ffff:10.0.0.4]:80", V4),
+        (2, "1.1.1.1, unknown, 10.0.0.4", "10.0.0.4"),
+        (2, "1.1.1.1, unknown, unknown", PROXY),
+    ],
+)
+def test_client_address_is_the_entry_of_the_first_of_our_proxies(
+    settings: Any, trusted: int, sent: str, address: str
+) -> None:
+    settings.TRUSTED_PROXIES = trusted
+    factory = RequestFactory(REMOTE_ADDR=PROXY)
+    assert client_address(factory.get("/", headers={"X-Forwarded-For": sent})) == address
+
+
+OTHER_HEADERS = {  # that proxies add, or their clients
+    "Forwarded": f"for={V4};proto=http;host=evil.example, for=unknown",
+    "X-Real-IP": "1.1.1.1",
+    "X-Client-IP": "1.1.1.1",
+    "CF-Connecting-IP": "1.1.1.1",
+    "True-Client-IP": "1.1.1.1",
+    "X-Forwarded-Host": "evil.example",
+    "X-Forwarded-Port": "x",
+    "X-Forwarded-Server": "evil.example",
+    "X-Forwarded-Prefix": "/evil",
+    "X-Forwarded-Proto": "https, http",
+    "X-Original-URL": "/admin/",
+    "X-Rewrite-URL": "/admin/",
+    "X-Request-Id": "x" * 5000,
+    "X-Amzn-Trace-Id": "Root=1-67891233-abcdef012345678912345678",
+    "Traceparent": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+}
+
+
+def test_other_headers_of_proxies_change_nothing(front: Server, acme: Tenant) -> None:
+    document = factories.document(acme.workspace)
+    path = f"/documents/{document.id}/download"
+    for name, value in OTHER_HEADERS.items():
+        response = front.get(path, acme.raw, **{name.replace("-", "_"): value})
+        assert (response.status, len(response.headers["request-id"])) == (200, 32), name
+    entries = AuditEntry.objects.filter(action="document.downloaded")
+    assert set(entries.values_list("address", flat=True)) == {HOST}
+    assert entries.count() == len(OTHER_HEADERS)

@@ -127,7 +127,9 @@ def prepare(folder: Path) -> None:
     )
     (release / "deploy" / ".env").write_text("".join(f"{k}={v}\n" for k, v in VALUES.items()))
     site = release / "deploy" / "site.conf"
-    site.write_text(site.read_text().replace("127.0.0.1:9000", "10.89.77.1:9000"))
+    text = site.read_text().replace("127.0.0.1:9000", "10.89.77.1:9000")
+    # This machine's address, as nginx may see it there.
+    site.write_text(text.replace("127.0.0.1 yes;", "127.0.0.1 yes; 10.89.77.0/24 yes;"))
     tls = release / "deploy" / "tls"
     tls.mkdir()
     words = "req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=api.example.com -addext"

@@ -146,6 +146,16 @@ def test_nginx_log_has_one_object_for_each_request_without_raw_keys(
     assert acme.raw[12:] not in gate.written()
 
 
+def test_nginx_shows_only_monitoring_what_works(gate: Nginx) -> None:
+    assert exchange(gate.tls(), request("/readyz")).status == 200
+    for path in ("/readyz", "//readyz", "/readyz?a=b", "/%72eadyz", "/x/../readyz"):
+        strangers = gate.from_address("127.0.0.2")
+        strangers.request("GET", path)
+        response = strangers.getresponse()
+        assert (response.status, b"database" in response.read()) == (404, False)
+        strangers.close()
+
+
 def test_nginx_serves_http_2(gate: Nginx, acme: Tenant) -> None:
     words = ["curl", "-s", "--http2", "--cacert", str(gate.certificate)]
     words += ["-w", "%{http_version} %{http_code}", "-o", "/dev/null"]

@@ -1,11 +1,14 @@
 """nginx as deploy/ sets it up, when instances fail, or clients are slow or too many."""
 
 import contextlib
+import itertools
 import re
 import resource
 import select
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
 
 import pytest
 from django.db import connection, transaction
@@ -15,9 +18,11 @@ from tests.support import factories
 from tests.support.client import Response, forget_requests, golden
 from tests.support.factories import Tenant
 from tests.support.nginx import Nginx, exchange, request
-from tests.support.server import ROOT, eventually, running
+from tests.support.proxy import address_of
+from tests.support.server import ROOT, Server, eventually, running
 
 REQUESTS_OF_A_KEY, DOWNLOADS_OF_A_KEY = 6, 16  # at once: deploy/nginx.conf
+STRANGER, NEIGHBOUR = "127.0.0.2", "127.0.0.3"
 Responses = Callable[[], list[Response]]
 
 
@@ -88,10 +93,13 @@ def test_nginx_serves_others_while_clients_send_half_a_request_or_nothing(
 
 
 def waiting(nginx: Nginx, stack: contextlib.ExitStack, path: str, keys: Iterable[str]) -> Responses:
-    """Sends requests that nobody reads; returns what gives the responses that have come."""
+    """Sends requests that nobody reads, each from an address of its own.
+
+    Returns what gives the responses that have come.
+    """
     connections = []
-    for key in keys:
-        connections.append(stack.enter_context(nginx.connect()))
+    for number, key in enumerate(keys):
+        connections.append(stack.enter_context(nginx.connect(address_of(number))))
         connections[-1].sendall(request(path, f"Authorization: Bearer {key}"))
 
     def come() -> list[Response]:
@@ -180,11 +188,138 @@ def test_nginx_refuses_too_many_downloads_of_one_key_and_serves_its_other_reques
     )
     path = f"/api/v1/documents/{document.id}/download"
     with contextlib.ExitStack() as stack:
-        for _ in range(DOWNLOADS_OF_A_KEY):
-            slow = stack.enter_context(nginx.connect())
+        for number in range(DOWNLOADS_OF_A_KEY):
+            slow = stack.enter_context(nginx.connect(address_of(number)))
             slow.sendall(request(path, f"Authorization: {acme.bearer}"))
             assert slow.recv(12) == b"HTTP/1.1 200"  # the first bytes only
         refused = nginx.get(f"/documents/{document.id}/download", acme.raw)
         assert_refused(refused, TooManyDownloads)
         assert nginx.get("/documents", acme.raw).status == 200
         assert nginx.get(f"/documents/{other.id}/download", umbrella.raw).status == 200
+
+
+ATTACKS = {
+    "unknown keys": ("/api/v1/documents", "/api/v1/documents?limit=25", False),
+    "keys of one customer": ("/api/v1/documents", "/api/v1/documents?limit=25", True),
+    "events": ("/api/v1/events", "/api/v1/events", False),
+    "downloads": ("/api/v1/documents/x/download", "/api/v1/documents/{id}/download", False),
+    "/me": ("/api/v1/me", "/api/v1/me", False),
+    "pages": ("/api/docs", "/api/docs", False),
+}
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_nginx_serves_the_others_whatever_one_address_sends(
+    gate: Nginx, acme: Tenant, umbrella: Tenant, attack: str
+) -> None:
+    """60 connections, each with another key; a customer may have many."""
+    path, neighbours, known = ATTACKS[attack]
+    document = factories.document(umbrella.workspace)
+    keys = [factories.issue(acme.workspace, f"{n}", acme.admin)[1] for n in range(10 * known)]
+    stop = threading.Event()
+    statuses: list[int] = []
+
+    def attacking(number: int) -> None:
+        connection = gate.from_address(STRANGER)
+        for count in itertools.count():
+            key = keys[number % len(keys)] if keys else fake_key(1000 * number + count)
+            with contextlib.suppress(OSError):
+                connection.request("GET", path, headers={"Authorization": f"Bearer {key}"})
+                response = connection.getresponse()
+                response.read()
+                statuses.append(response.status)
+            if stop.is_set():
+                connection.close()
+                return
+
+    threads = [threading.Thread(target=attacking, args=(number,)) for number in range(60)]
+    for each in threads:
+        each.start()
+    try:
+        assert eventually(lambda: len(statuses) > 100)
+        connection = gate.from_address(NEIGHBOUR)
+        served = []
+        for _ in range(30):
+            url = neighbours.format(id=document.id)
+            connection.request("GET", url, headers={"Authorization": umbrella.bearer})
+            response = connection.getresponse()
+            response.read()
+            served.append(response.status)
+        connection.close()
+    finally:
+        stop.set()
+        for each in threads:
+            each.join()
+    assert served == [200] * 30
+    assert 503 in statuses
+
+
+def test_nginx_leaves_a_thread_to_pages_while_anybody_tries_passwords(nginx: Nginx) -> None:
+    token = "a" * 32
+    form = f"csrfmiddlewaretoken={token}&username=a@b.example&password=x".encode()
+    headers = (f"Cookie: csrftoken={token}", f"Content-Length: {len(form)}")
+    kind = "Content-Type: application/x-www-form-urlencoded"
+    sent = request("/admin/login/", *headers, kind, method="POST") + form
+    limit = max_conns("sign_in")
+    nginx.database.silence()
+    with contextlib.ExitStack() as stack:
+
+        def sign_ins(addresses: list[str]) -> list[int]:
+            """The statuses of those that are refused at once."""
+            connections = [stack.enter_context(nginx.connect(each)) for each in addresses]
+            for each in connections:
+                each.sendall(sent)
+            time.sleep(1)
+            ready = select.select(connections, [], [], 0)[0]
+            return [exchange(each, b"").status for each in ready]
+
+        assert sign_ins([STRANGER] * 3) == [503]
+        assert sign_ins([address_of(number) for number in range(limit)]) == [503] * 2
+        for path in ("/api/docs", "/admin/login/", "/admin/reset/"):
+            page = exchange(nginx.connect(NEIGHBOUR), request(path))
+            assert page.status == 200, path
+
+
+def test_threads_of_pages_are_more_than_sign_ins_may_take() -> None:
+    unit = (ROOT / "deploy" / "systemd" / "documents-api-pages.service").read_text()
+    [threads] = re.findall(r"--blocking-threads (\d+)", unit)
+    assert max_conns("sign_in") == int(threads) - 1
+
+
+BEHIND_A_BALANCER = {  # what a balancer that docs/reference.md describes writes, and who it is
+    "203.0.113.7": "203.0.113.7",
+    "203.0.113.7:4711": "203.0.113.7",
+    "1.1.1.1, 203.0.113.7": "203.0.113.7",
+    "2001:db8::7": "2001:db8::7",
+    "[2001:db8::7]:443": "2001:db8::7",
+}
+
+
+def test_nginx_behind_a_load_balancer_counts_its_clients_and_ipv6_by_network(
+    django_db_setup: None, transactional_db: None, tmp_path: Path
+) -> None:
+    with running(Nginx(tmp_path)) as nginx:
+        nginx.change({r"(?=geo )": "set_real_ip_from 127.0.0.1; real_ip_header X-Forwarded-For;\n"})
+        for sent, address in BEHIND_A_BALANCER.items():
+            id = nginx.get("/me", x_forwarded_for=sent).headers["request-id"]
+            assert nginx.logged(id)["client_address"] == address
+            assert f"client_address={address} " in eventually(lambda: shown(nginx, id))  # noqa: B023
+        nginx.database.silence()
+        with contextlib.ExitStack() as stack:
+
+            def refused(addresses: list[str]) -> int:
+                """How many of the requests are refused at once."""
+                connections = [stack.enter_context(nginx.connect()) for _ in addresses]
+                for number, address in enumerate(addresses):
+                    key = f"Authorization: Bearer {fake_key(number)}"
+                    sent = request("/api/v1/me", key, f"X-Forwarded-For: {address}")
+                    connections[number].sendall(sent)
+                time.sleep(1)
+                return len(select.select(connections, [], [], 0)[0])
+
+            assert refused([f"2001:db8::{number}:1" for number in range(10)]) == 2
+            assert refused(["2001:db8:0:1::1"]) == 0
+
+
+def shown(server: Server, request_id: str) -> str:
+    return "".join(line for line in server.log().splitlines(True) if request_id in line)

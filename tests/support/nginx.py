@@ -160,6 +160,12 @@ class Nginx(Server):
         """The text of all of nginx's logs."""
         return "".join(file.read_text() for file in self.logs.iterdir())
 
+    def from_address(self, address: str) -> HTTPConnection:
+        """A connection that stays open, from another address of this machine."""
+        connection = self.http()
+        connection.source_address = (address, 0)  # type: ignore[attr-defined]
+        return connection
+
     def plain(self, port: int, path: str, *headers: str) -> Response:
         """The response to plain HTTP on a port."""
         return exchange(socket.create_connection((HOST, port)), request(path, *headers))

@@ -256,9 +256,9 @@ class Server:
         openapi.check_raw_response(request, received)
         return received
 
-    def connect(self) -> socket.socket:
-        """A connection of the test's own."""
-        return socket.create_connection((HOST, self.port), timeout=PATIENCE)
+    def connect(self, address: str = HOST) -> socket.socket:
+        """A connection of the test's own, from an address of this machine."""
+        return socket.create_connection((HOST, self.port), PATIENCE, (address, 0))
 
 
 ServerType = TypeVar("ServerType", bound=Server)

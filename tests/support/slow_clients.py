@@ -1,10 +1,11 @@
 """Clients that send and read slowly."""
 
 import contextlib
+import itertools
 import socket
 import threading
 
-from tests.support.proxy import HOST
+from tests.support.proxy import HOST, address_of
 
 BLOCK = 256  # bytes that a slow reader takes at a time; four times a second
 
@@ -34,6 +35,7 @@ class SlowClients:
         self._readers: list[socket.socket] = []
         self._writers: list[socket.socket] = []
         self._idle: list[socket.socket] = []
+        self._numbers = itertools.count()
         self.received: list[bytearray] = []
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._go, daemon=True)
@@ -65,6 +67,7 @@ class SlowClients:
         connection = socket.socket()
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         connection.settimeout(10)
+        connection.bind((address_of(next(self._numbers)), 0))
         connection.connect((HOST, self._port))
         connection.sendall(data)
         connection.setblocking(False)
