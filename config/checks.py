@@ -8,6 +8,7 @@ list, and `/readyz` a part of it. The apps have more in their own `checks.py`.
 import ssl
 import subprocess
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 from django.utils import timezone
 from django.utils.module_loading import import_string
+from psycopg import Cursor
 
 from config import cache, env, version
 from config.database import fetch
@@ -78,6 +80,16 @@ def database() -> Found:
         yield Error(text, hint="Run: deploy/manage migrate")
     [(number, role)] = fetch("SELECT current_setting('server_version'), current_user", [])
     yield Info(f"{version.line()}, with PostgreSQL {number} as {role}.")
+
+
+@asks_service("config.005", hint="A pooler must keep them: PgBouncer with max_prepared_statements.")
+def prepared_statements() -> None:
+    """Two sessions prepare statements with the same name in turn, as threads of the API do."""
+    with closing(connection.copy()) as first, closing(connection.copy()) as second:
+        for _ in range(3):
+            for statement, session in (("SELECT 1", first), ("SELECT 2", second)):
+                session.ensure_connection()
+                Cursor(session.connection).execute(statement, prepare=True)
 
 
 @asks_service("config.003", "readyz counter", hint="Check REDIS_URL, and that Redis may write.")

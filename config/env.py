@@ -6,10 +6,22 @@ database, object storage or a secret.
 """
 
 import os
+import re
+import unicodedata
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import urlsplit
 
+import dj_database_url
 from django.core.exceptions import ImproperlyConfigured
+from psycopg import ProgrammingError
+from psycopg.conninfo import conninfo_to_dict, make_conninfo, timeout_from_conninfo
+from redis import ConnectionPool, RedisError
+
+# What programs that read a URL agree on: nothing of the user and the password can be taken for the
+# end of either, and no other @ follows.
+_URL = re.compile(r"[^:]+://((?:[^@/?#\[\]\s%]|%[0-9A-Fa-f]{2})*@)?(?:[^@#\s%]|%[0-9A-Fa-f]{2})*")
+_HOST = r"([A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])"  # as in a Host header; IPv6 in brackets
 
 
 @dataclass(frozen=True)
@@ -32,7 +44,10 @@ VARIABLES: dict[str, Variable] = {}
 
 def _read(name: str, default: str | None, help: str) -> str:
     VARIABLES.setdefault(name, Variable(name, default, help))
-    return os.environ.get(name, "").strip()
+    value = os.environ.get(name, "").strip()
+    one_line = not any(unicodedata.category(each) in ("Cc", "Cs") for each in value)
+    _require(one_line, name, "be one line of UTF-8")
+    return value
 
 
 def required(name: str, *, help: str) -> str:
@@ -71,14 +86,76 @@ def boolean(name: str, *, default: bool, help: str) -> bool:
     return choice(name, *values, help=help) == "yes"
 
 
-def url(name: str, schemes: tuple[str, ...], *, default: str | None = None, help: str) -> str:
-    """The variable as a URL with one of these schemes; "not-set" if it is required and not set."""
+def url(
+    name: str,
+    schemes: tuple[str, ...],
+    *,
+    default: str | None = None,
+    options: bool = False,
+    help: str,
+) -> str:
+    """The variable as a URL with one of these schemes; "not-set" if it is required and not set.
+
+    Args:
+        options: whether the URL may have options, after a question mark.
+    """
     unset = f"{schemes[0]}://not-set" if default is None else default
     value = _read(name, default, help) or unset
+    if value == default:
+        return value
     begins = ", ".join(f"{scheme}://" for scheme in schemes)
-    valid = value.partition("://")[0] in schemes or value == default
-    _require(valid, name, f"begin with one of {begins}")
+    _require(value.partition("://")[0] in schemes, name, f"begin with one of {begins}")
+    encoded = "be a URL with each of @ / ? # [ ] % and space in a user or password as %40 %2F %3F "
+    _require(_URL.fullmatch(value) is not None, name, f"{encoded}%23 %5B %5D %25 %20")
+    _require(options or "?" not in value, name, "have no ?")
+    try:
+        _ = urlsplit(value).port
+    except ValueError:
+        _require(False, name, "have one HOST, or HOST:PORT with a number as the port")
     return value
+
+
+def http_url(name: str, *, default: str | None = None, path: bool = False, help: str) -> str:
+    """The variable as a URL of a host, or of a path there, without the slash at its end."""
+    value = url(name, ("https", "http"), default=default, help=help).rstrip("/")
+    parts = urlsplit(value)
+    valid = re.fullmatch(rf"{_HOST}(:[0-9]+)?", parts.netloc) and (path or not parts.path)
+    _require(bool(valid) or value == default, name, "be https://HOST, the host in ASCII (xn--…)")
+    return value
+
+
+def database_url(name: str, *, default: str | None = None, help: str) -> str:
+    """The variable as a URL of PostgreSQL, whose options libpq knows."""
+    value = url(name, ("postgresql", "postgres"), default=default, options=True, help=help)
+    if value:
+        try:
+            options = make_conninfo(**dj_database_url.parse(value).get("OPTIONS", {}))
+            timeout_from_conninfo(conninfo_to_dict(options))
+        except ProgrammingError as exc:
+            _require(False, name, f"have options that libpq knows: {str(exc).strip()}")
+    return value
+
+
+def redis_url(name: str, *, help: str) -> str:
+    """The variable as a URL that redis-py takes as it is meant."""
+    value = url(name, ("redis", "rediss", "unix", "memory"), options=True, help=help)
+    scheme, path = urlsplit(value).scheme, urlsplit(value).path
+    is_number = scheme == "unix" or re.fullmatch("/?[0-9]*", path) is not None
+    _require(is_number, name, "end with the number of the database, such as /0")
+    if scheme != "memory":
+        try:
+            ConnectionPool.from_url(value).make_connection()  # it does not connect
+        except (TypeError, ValueError, RedisError):
+            _require(False, name, "have options that redis-py knows")
+    return value
+
+
+def hosts(name: str, default: str, *, help: str) -> list[str]:
+    """The variable as a list of host names."""
+    found = words(name, default, help=help)
+    valid = all(re.fullmatch(rf"\*|{_HOST}", each) for each in found)
+    _require(valid, name, "be host names without ports, with commas, in ASCII (xn--…)")
+    return found
 
 
 def words(name: str, default: str = "", *, help: str) -> list[str]:
@@ -105,6 +182,6 @@ def file() -> Path:
 def read_file() -> None:
     """Sets the variables in `file`, unless the environment has any of the service's own."""
     if not os.environ.get("SECRET_KEY") and file().exists():
-        for line in file().read_text().splitlines():
+        for line in file().read_text().split("\n"):
             name, _, value = line.partition("=")
             os.environ.setdefault(name, value)

@@ -19,7 +19,9 @@ def as_role(url: str) -> Iterator[None]:
     if url:
         role: dict[str, Any] = dict(dj_database_url.parse(url))
         same = ("USER", "PASSWORD", "HOST", "PORT")
+        options = {**before["OPTIONS"], **role.get("OPTIONS", {})}
         connection.settings_dict = {**before, **{name: role[name] for name in same}}
+        connection.settings_dict["OPTIONS"] = options
     try:
         yield
     finally:

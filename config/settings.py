@@ -21,7 +21,7 @@ SECRET_KEY = env.required("SECRET_KEY", help="50 or more random characters")
 SECRET_KEY_FALLBACKS = env.words(
     "SECRET_KEY_FALLBACKS", help="former values, separated by commas, whose signatures stay valid"
 )
-ALLOWED_HOSTS = env.words(
+ALLOWED_HOSTS = env.hosts(
     "ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]", help="our host names, separated by commas"
 )
 # The first must drop headers with underscores, as deploy/nginx.conf does: WSGI reads
@@ -37,12 +37,11 @@ HTTPS_ONLY = env.boolean(
 DEBUG = not HTTPS_ONLY and env.boolean(
     "DEBUG", default=False, help="pages with tracebacks, for `runserver`; not with `HTTPS_ONLY`"
 )
-BASE_URL = env.url(
+BASE_URL = env.http_url(
     "BASE_URL",
-    ("https", "http"),
     default="",
     help="where links in e-mails and of invitations lead; if not set, the first of `ALLOWED_HOSTS`",
-).rstrip("/")
+)
 if not BASE_URL and HTTPS_ONLY and ALLOWED_HOSTS:  # else the host that the page was opened with
     BASE_URL = f"https://{ALLOWED_HOSTS[0].lstrip('.')}"
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if TRUSTED_PROXIES else None
@@ -136,27 +135,33 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 # (PGOPTIONS).
 DATABASES: dict[str, Any] = {
     "default": dj_database_url.parse(
-        env.required("DATABASE_URL", help="postgresql://USER:PASSWORD@HOST:PORT/NAME")
-        or "postgresql:///not-set",
+        env.database_url(
+            "DATABASE_URL",
+            help="postgresql://USER:PASSWORD@HOST:PORT/NAME; several hosts: ?host=A,B&port=1,2",
+        ),
         conn_max_age=None,  # one persistent connection per thread
         conn_health_checks=True,
         disable_server_side_cursors=True,  # for poolers
     )
 }
-DATABASES["default"].setdefault("OPTIONS", {}).update(
-    connect_timeout=3,  # seconds
-    tcp_user_timeout=5000,  # milliseconds until a dead connection is closed; Linux only
-    keepalives_idle=30,  # seconds
-    prepare_threshold=0,  # lets `config.database.fetch` prepare its statements
-)
-DATABASE_SEALER_URL = env.text(
+DATABASES["default"]["OPTIONS"] = {
+    "connect_timeout": 3,  # seconds
+    "tcp_user_timeout": 5000,  # milliseconds until a dead connection is closed; Linux only
+    "keepalives_idle": 30,  # seconds
+    "prepare_threshold": 0,  # lets `config.database.fetch` prepare its statements
+    **DATABASES["default"].get("OPTIONS", {}),  # what the URL says wins
+}
+DATABASE_SEALER_URL = env.database_url(
     "DATABASE_SEALER_URL",
+    default="",
     help="the database as the role `documents_sealer`, for `seal_audit`, if there is such a role",
 )
 
 # --- Object storage --------------------------------------------------------------------------
 _PDFS = {
-    "endpoint_url": env.required("S3_ENDPOINT_URL", help="the URL of the object storage") or None,
+    "endpoint_url": env.http_url(
+        "S3_ENDPOINT_URL", path=True, help="the URL of the object storage"
+    ),
     "bucket_name": env.required("S3_BUCKET", help="the bucket for the PDFs"),
     "access_key": env.required("S3_ACCESS_KEY_ID", help="the access key of the object storage"),
     "secret_key": env.required("S3_SECRET_ACCESS_KEY", help="the secret key of the object storage"),
@@ -186,9 +191,8 @@ USAGE_FLUSH_SECONDS = env.integer(
 )
 
 # --- Counters of django-ratelimit: the rate limit (`apikeys.throttling`) and sign-ins ----------
-REDIS_URL = env.url(
+REDIS_URL = env.redis_url(
     "REDIS_URL",
-    ("redis", "rediss", "memory"),
     help="`redis://:PASSWORD@HOST:PORT/NUMBER`, `rediss://` for TLS, `memory://` for one process",
 )
 COUNT_IN_PROCESS = REDIS_URL.startswith("memory://")

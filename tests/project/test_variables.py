@@ -4,9 +4,11 @@ import re
 import runpy
 from collections.abc import Callable
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from django.core.exceptions import ImproperlyConfigured
+from redis import ConnectionPool
 
 from config import env
 from tests.support.server import ROOT
@@ -73,28 +75,123 @@ def test_variable_of_the_mail_server(settings_with: Callable[..., dict[str, Any]
         assert tuple(found[name] for name in names) == expected
 
 
+ENCODED = (
+    "be a URL with each of @ / ? # [ ] % and space in a user or password as "
+    "%40 %2F %3F %23 %5B %5D %25 %20"
+)
+PORT = "have one HOST, or HOST:PORT with a number as the port"
+LIBPQ = "have options that libpq knows: "
 # Variable → what it must be, and values with which the program stops.
-NOT_VALID = {
-    "BASE_URL": ("begin with one of https://, http://", ["api.example.com", "ftp://x"]),
-    "LOG_FORMAT": ("be one of text, json", ["xml"]),
-    "HTTPS_ONLY": ("be one of yes, no", ["1"]),
-    "TRUSTED_PROXIES": ("be a whole number", ["-1", "one"]),
-    "EMAIL_URL": (
+NOT_VALID = [
+    ("BASE_URL", "begin with one of https://, http://", ["api.example.com", "ftp://x"]),
+    (
+        "BASE_URL",
+        "be https://HOST, the host in ASCII (xn--…)",
+        ["https://a.example/app", "https://bücher.example", "https://u:p@a.example", "https://"],
+    ),
+    ("LOG_FORMAT", "be one of text, json", ["xml"]),
+    ("HTTPS_ONLY", "be one of yes, no", ["1", "'yes'"]),
+    ("TRUSTED_PROXIES", "be a whole number", ["-1", "one", "1 000", "３"]),
+    ("SECRET_KEY", "be one line of UTF-8", ["a\nb", "a\udcffb"]),
+    (
+        "ALLOWED_HOSTS",
+        "be host names without ports, with commas, in ASCII (xn--…)",
+        [
+            "a.example:443",
+            "https://a.example",
+            "bücher.example",
+            "a.example b.example",
+            '"a.example"',
+        ],
+    ),
+    (
+        "EMAIL_URL",
         "begin with one of smtp://, smtp+tls://, smtps://, mailbox://",
         ["mail.example", "http://x", "smtp:x"],
     ),
-}
+    ("EMAIL_URL", ENCODED, ["smtp+tls://me@mail.example:p@mail.example:587"]),
+    ("EMAIL_URL", "have no ?", ["smtp://mail.example/?tls=yes"]),
+    ("EMAIL_URL", PORT, ["smtp://mail.example:x"]),
+    ("DATABASE_URL", "begin with one of postgresql://, postgres://", ["mysql://x/y", "host=x"]),
+    (
+        "DATABASE_URL",
+        ENCODED,
+        [
+            f"postgresql://u:{each}@h/d"
+            for each in ("@", "/", "12/3", "?", "1?", "#", "[", "%", " ")
+        ],
+    ),
+    ("DATABASE_URL", PORT, ["postgresql://u:p@h:x/d", "postgresql://u:p@h1:1,h2:2/d"]),
+    (
+        "DATABASE_URL",
+        f'{LIBPQ}invalid connection option "pgbouncer"',
+        ["postgres://h/d?pgbouncer=1"],
+    ),
+    (
+        "DATABASE_SEALER_URL",
+        f"{LIBPQ}bad value for connect_timeout: 'x'",
+        ["postgres://h/d?connect_timeout=x"],
+    ),
+    ("S3_ENDPOINT_URL", "be https://HOST, the host in ASCII (xn--…)", ["http://a_b:9000"]),
+    (
+        "REDIS_URL",
+        "begin with one of redis://, rediss://, unix://, memory://",
+        ["redis+sentinel://h:26379/mymaster/0"],
+    ),
+    ("REDIS_URL", ENCODED, ["redis://:p@ss@h/0", "redis://:p/ss@h/0"]),
+    ("REDIS_URL", PORT, ["redis://h:x/0"]),
+    (
+        "REDIS_URL",
+        "end with the number of the database, such as /0",
+        ["redis://h/a", "redis://h/1/2"],
+    ),
+    ("REDIS_URL", "have options that redis-py knows", ["redis://h/0?foo=1", "redis://h?db=x"]),
+]
 
 
-@pytest.mark.parametrize("name", NOT_VALID)
+@pytest.mark.parametrize(("name", "must", "values"), NOT_VALID)
 def test_variable_that_is_not_valid_stops_the_program(
-    settings_with: Callable[..., dict[str, Any]], name: str
+    settings_with: Callable[..., dict[str, Any]], name: str, must: str, values: list[str]
 ) -> None:
-    must, values = NOT_VALID[name]
     for value in values:
         with pytest.raises(ImproperlyConfigured) as refused:
             settings_with(**{name: value})
-        assert str(refused.value) == f"{name} must {must}."
+        assert str(refused.value) == f"{name} must {must}.", value
+
+
+ODD = "p@:/?#[]%40+ \"'$`\\&=ü\u202fпароль😀"
+
+
+def test_variable_with_an_encoded_password_has_that_password(
+    settings_with: Callable[..., dict[str, Any]],
+) -> None:
+    password = quote(ODD, safe="")
+    found = settings_with(
+        DATABASE_URL=f"postgresql://u%40x:{password}@%2Frun%2Fpostgresql/d%20b?connect_timeout=20",
+        REDIS_URL=f"rediss://u%40x:{password}@[::1]:6380/3",
+        EMAIL_URL=f"smtps://u%40x:{password}@mail.example",
+        S3_ENDPOINT_URL="https://x.example:9000/storage/v1/s3/",
+        S3_SECRET_ACCESS_KEY=f" {ODD}\r\n",
+        ALLOWED_HOSTS=" A.example , .b.example,[2001:DB8::1] ,",
+        HTTPS_ONLY="No",
+        TRUSTED_PROXIES=" 1 ",
+    )
+    database = found["DATABASES"]["default"]
+    names = ("USER", "PASSWORD", "HOST", "NAME")
+    assert [database[name] for name in names] == ["u@x", ODD, "/run/postgresql", "d b"]
+    assert (database["OPTIONS"]["connect_timeout"], database["OPTIONS"]["keepalives_idle"]) == (
+        20,
+        30,
+    )
+    redis = ConnectionPool.from_url(found["REDIS_URL"]).connection_kwargs
+    fields = ("username", "password", "host", "port", "db")
+    assert [redis[name] for name in fields] == ["u@x", ODD, "::1", 6380, 3]
+    assert (found["EMAIL_HOST_USER"], found["EMAIL_HOST_PASSWORD"]) == ("u@x", ODD)
+    storage = found["STORAGES"]["default"]["OPTIONS"]
+    assert storage["endpoint_url"] == "https://x.example:9000/storage/v1/s3"
+    assert storage["secret_key"] == ODD
+    assert found["ALLOWED_HOSTS"] == ["A.example", ".b.example", "[2001:DB8::1]"]
+    assert (found["HTTPS_ONLY"], found["TRUSTED_PROXIES"]) == (False, 1)
 
 
 def test_env_example_has_all_required_variables_and_none_that_does_not_exist() -> None:
