@@ -1,5 +1,6 @@
 """The services of a laptop and the tests: started by one process, and gone with it."""
 
+import contextlib
 import os
 import stat
 import subprocess
@@ -7,11 +8,20 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from uuid import uuid4
 
 import psutil
 import psycopg
 import pytest
+from django.db import connection, transaction
+from pytest_django import DjangoDbBlocker
 
+from config.database import fetch
+from config.dev.services import Postgres
+from config.roles import as_role
+from events import feed
+from events.models import Event, EventType, Generation
+from tests.support.factories import uid
 from tests.support.processes import all_gone, kill_group, manage, start, using
 from tests.support.server import ROOT
 
@@ -81,6 +91,46 @@ def test_services_keep_what_is_committed_when_everything_is_killed(folder: Path)
     with psycopg.connect(owner) as connection:
         assert connection.execute("SELECT answer FROM kept").fetchone() == (42,)
     kill_group(second)
+
+
+def test_event_is_shown_whose_number_of_a_transaction_was_given_before_a_crash(
+    folder: Path, django_db_blocker: DjangoDbBlocker
+) -> None:
+    """PostgreSQL forgets the numbers of transactions that were rolled back just before it."""
+    folder.mkdir()
+
+    def add() -> int:
+        fields = {"type": "document.sent", "document_id": uid(1), "status": "SENT"}
+        with transaction.atomic():
+            [(number,)] = fetch("SELECT pg_current_xact_id()::text::bigint", [])
+            Event.objects.create(transaction=number, uuid=uuid4(), workspace_id=uid(2), **fields)
+        return number
+
+    @contextlib.contextmanager
+    def started() -> Iterator[None]:
+        service = Postgres(folder / "postgres")
+        with (service.data / "postgresql.conf").open("a") as configuration:
+            configuration.write("wal_writer_delay = 10s\n")
+        service.start()
+        with django_db_blocker.unblock(), as_role(service.variables["DATABASE_OWNER_URL"]):
+            yield
+            for process in processes_in(folder):
+                process.kill()
+        service.process.wait()
+
+    with started():
+        with connection.schema_editor() as editor:
+            editor.create_model(Event)
+            editor.create_model(Generation)
+        add()
+        for _ in range(400):
+            with transaction.atomic():
+                [(last,)] = fetch("SELECT pg_current_xact_id()::text::bigint", [])
+                transaction.set_rollback(True)
+        after = feed.end_of_feed(uid(2)).next
+    with started():
+        assert add() < last
+        assert len(feed.page(uid(2), EventType.values, after, 10).events) == 1
 
 
 def test_services_write_to_the_data_folder_only_and_all_of_it_is_for_the_owner_only(
