@@ -104,26 +104,36 @@ def _run(*command: str) -> str:
     return subprocess.run(command, capture_output=True, text=True, timeout=SECONDS).stdout  # noqa: S603
 
 
+LONG = timedelta(minutes=10)  # for a transaction
+
 # PostgreSQL shows other roles' sessions to a member of pg_read_all_stats. A second sealer waits for
-# an advisory lock as long as the first one lives.
+# an advisory lock as long as the first one lives. One that writes holds back the events and the
+# seals, whatever the database.
 _IN_THE_WAY = """
-    SELECT pid, concat_ws(', ', usename, application_name, state),
-        extract(epoch FROM clock_timestamp() - xact_start)::int
-    FROM pg_stat_activity WHERE datname = current_database() AND (
-        xact_start < now() - interval '2 s' AND pid IN (
+    SELECT concat('pid ', pid, ' (', concat_ws(', ', usename, nullif(application_name, ''), state,
+            'database ' || nullif(datname, current_database())), ')'),
+        extract(epoch FROM clock_timestamp() - xact_start)::int,
+        concat('SELECT pg_terminate_backend(', pid, ')')
+    FROM pg_stat_activity WHERE datname = current_database() AND xact_start < now() - interval '2 s'
+        AND pid IN (
             SELECT unnest(pg_blocking_pids(pid)) FROM pg_stat_activity
             WHERE wait_event_type = 'Lock' AND wait_event <> 'advisory')
-        OR xact_start < now() - interval '10 min' AND backend_type = 'client backend')
+        OR (datname = current_database() OR backend_xid IS NOT NULL)
+            AND xact_start < now() - %(long)s AND backend_type = 'client backend'
+    UNION ALL
+    SELECT concat(owner, ' (prepared, database ', database, ')'),
+        extract(epoch FROM clock_timestamp() - prepared)::int,
+        concat('ROLLBACK PREPARED ', quote_literal(gid))
+    FROM pg_prepared_xacts WHERE prepared < now() - %(long)s
 """
 
 
 @asks_service("config.004", hint="Run as root: systemctl status")
 def operation() -> Found:
     """Transactions in the way, housekeeping, and units, clock and certificate of deploy/install."""
-    for pid, who, seconds in fetch(_IN_THE_WAY, []):
-        text = f"A transaction of pid {pid} ({who}), {seconds:,} s old, is in the way of others."
-        hint = f"If it should not go on, run as postgres: SELECT pg_terminate_backend({pid})"
-        yield Warning(text, hint=hint)
+    for whose, seconds, end in fetch(_IN_THE_WAY, {"long": LONG}):
+        text = f"A transaction of {whose}, {seconds:,} s old, is in the way of others."
+        yield Warning(text, hint=f"If it should not go on, run as postgres: {end}")
     sessions = import_string(f"{settings.SESSION_ENGINE}.SessionStore").get_model_class().objects
     if sessions.filter(expire_date__lt=timezone.now() - timedelta(hours=1)).exists():
         yield Warning("Housekeeping is late.", hint="Look at: journalctl -u documents-api-worker")

@@ -19,6 +19,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from django.core.checks import CheckMessage, Error
 from django.core.management import call_command
+from django.db import connection
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
@@ -28,6 +29,7 @@ from audit.models import Action, AuditEntry
 from config import checks
 from config.checks import operation, redis
 from config.console import system
+from events import monitoring
 from tests.support import factories, seals, server, staff
 from tests.support.database import backdated, url_of
 from tests.support.factories import Tenant
@@ -187,6 +189,26 @@ def test_check_names_the_session_that_others_wait_for(desk: Client, settings: An
         first.rollback()
         waiting.join()
     assert "A transaction" not in found(operation)
+
+
+@pytest.mark.usefixtures("transactional_db")
+def test_check_and_a_metric_name_a_transaction_that_writes_in_another_database(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It holds back the events; one that only reads does not."""
+    monkeypatch.setattr(checks, "LONG", timedelta(0))
+
+    def held() -> float:
+        return next(monitoring.read_metrics(connection)).samples[0].value
+
+    with psycopg.connect(url_of("postgres")) as elsewhere:
+        who = f"pid {elsewhere.info.backend_pid} (documents_owner, idle in transaction, database p"
+        elsewhere.execute("SELECT 1")
+        assert who not in found(operation)
+        assert eventually(lambda: held() == 0)
+        elsewhere.execute("SELECT pg_current_xact_id()")
+        assert f"config.W004 A transaction of {who}" in found(operation)
+        assert 0 < held() < 60
 
 
 def test_system_page_is_for_operators_alone(acme: Tenant) -> None:

@@ -21,6 +21,7 @@ FREE, SIZE = (f'node_filesystem_{what}_bytes{{mountpoint="/var"}}' for what in (
 OK, BAD = (f'documents_requests_total{{status="{status}"}}' for status in (200, 503))
 BUCKET = 'documents_request_duration_seconds_bucket{{route="/api/v1/me", le="{}"}}'.format
 BACKUP = "documents_backup_timestamp_seconds"
+HELD = "documents_events_held_seconds"
 OVERDUE = "documents_webhooks_overdue_seconds"
 UNSEALED, SEALED = "documents_audit_unsealed_seconds", "documents_audit_sealed_entries"
 
@@ -54,6 +55,7 @@ CASES: list[tuple[str, int, Series, int, Series]] = [
         28 * HOURS,
         {BACKUP: "0x1000 30000x1000"},
     ),
+    ("DocumentsEventsHeld", 6, {HELD: "301x9"}, 9, {HELD: "299x9"}),
     ("DocumentsWebhooksLate", 6, {OVERDUE: "301x9"}, 9, UP),
     (  # without the database it goes on, until that says that all is well again
         "DocumentsWebhooksLate",

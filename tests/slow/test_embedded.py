@@ -102,7 +102,7 @@ def test_event_is_shown_whose_number_of_a_transaction_was_given_before_a_crash(
     def add() -> int:
         fields = {"type": "document.sent", "document_id": uid(1), "status": "SENT"}
         with transaction.atomic():
-            [(number,)] = fetch("SELECT pg_current_xact_id()::text::bigint", [])
+            number: int = fetch("SELECT pg_current_xact_id()::text::bigint", [])[0][0]
             Event.objects.create(transaction=number, uuid=uuid4(), workspace_id=uid(2), **fields)
         return number
 
