@@ -84,19 +84,24 @@ _ADD_USES = """
             user_agent = EXCLUDED.user_agent,
             last_seen = greatest(old.last_seen, EXCLUDED.last_seen),
             requests = old.requests + EXCLUDED.requests
+    ), last AS (
+        SELECT key.id, used.at FROM "apikeys_apikey" AS key
+        JOIN (SELECT key_id, max(at) AS at FROM used GROUP BY key_id) AS used ON key.id = key_id
+        WHERE last_used_at IS NULL OR last_used_at <= used.at - %s::interval
+        ORDER BY key.id FOR NO KEY UPDATE OF key
     )
-    UPDATE "apikeys_apikey" AS key SET last_used_at = last.at
-    FROM (SELECT key_id, max(at) AS at FROM used GROUP BY key_id) AS last
-    WHERE key.id = last.key_id
-        AND (key.last_used_at IS NULL OR key.last_used_at <= last.at - %s::interval)
+    UPDATE "apikeys_apikey" AS key SET last_used_at = last.at FROM last WHERE key.id = last.id
 """
+# An address that another process is writing is none of the oldest.
 _FORGET_OLDEST = """
     DELETE FROM "usage_keyaddress" WHERE (key_id, address) IN (
-        SELECT key_id, address FROM (
-            SELECT *, row_number() OVER (PARTITION BY key_id ORDER BY last_seen DESC, address)
-            FROM "usage_keyaddress" WHERE key_id = ANY(%s)
-        ) AS numbered
-        WHERE row_number > %s
+        SELECT key_id, address FROM "usage_keyaddress" WHERE (key_id, address) IN (
+            SELECT key_id, address FROM (
+                SELECT *, row_number() OVER (PARTITION BY key_id ORDER BY last_seen DESC, address)
+                FROM "usage_keyaddress" WHERE key_id = ANY(%s)
+            ) AS numbered
+            WHERE row_number > %s
+        ) FOR UPDATE SKIP LOCKED
     )
 """
 

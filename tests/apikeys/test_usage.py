@@ -1,9 +1,11 @@
 """The usage of keys: counted in the process, written every few seconds, read by pages."""
 
+import threading
 from datetime import datetime, timedelta
 from types import ModuleType
 from typing import Any
 
+import psycopg
 import pytest
 from django.db import OperationalError, connection
 from django.http import HttpRequest
@@ -11,6 +13,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from apikeys.keys import today
+from apikeys.models import ApiKey
 from apikeys.usage import buffer, middleware, purge, report
 from apikeys.usage.buffer import BUFFER
 from apikeys.usage.models import KeyAddress, KeyUsage
@@ -19,7 +22,9 @@ from config.api.active_key import ActiveKey
 from tests.apikeys.test_rate_limit import spend
 from tests.support import factories
 from tests.support.client import get
+from tests.support.database import url_of, waiting_for_lock
 from tests.support.factories import Tenant, uid
+from tests.support.server import eventually
 from tests.support.usage import usage_of, used
 
 ADDRESS = "127.0.0.1"  # of requests in process
@@ -139,6 +144,27 @@ def test_last_use_and_addresses_have_their_times_requests_and_client_without_sec
     assert last_used() != count(1, 200, first + timedelta(minutes=1.1), ADDRESS)
     assert last_used() == first + timedelta(minutes=1.1)
     assert KeyAddress.objects.get().user_agent == "late/1"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_last_use_of_many_keys_is_written_in_the_order_of_their_ids(
+    acme: Tenant, flusher: ModuleType
+) -> None:
+    """Or else two processes could wait for each other."""
+    for number in range(20, 1, -1):
+        factories.issue(acme.workspace, f"Key {number}", acme.admin, uid(number, 2))
+    with psycopg.connect(url_of(str(connection.settings_dict["NAME"]))) as other:
+        lock = "SELECT FROM apikeys_apikey WHERE id = ANY (%s) FOR UPDATE NOWAIT"
+        other.execute(lock, [[uid(2, 2)]])
+        for number in range(1, 21):
+            count(number)
+        flush = threading.Thread(target=flusher.flush)
+        flush.start()
+        assert eventually(waiting_for_lock)
+        other.execute(lock, [[uid(number, 2) for number in range(3, 21)]])
+        other.rollback()
+        flush.join()
+    assert not ApiKey.objects.filter(last_used_at=None).exists()
 
 
 def test_addresses_of_a_key_are_the_twenty_seen_last(flusher: ModuleType) -> None:
