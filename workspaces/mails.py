@@ -61,7 +61,9 @@ def tell_admins(
         text += settings.BASE_URL and f"\n\n{settings.BASE_URL}{path}"
         admins = Membership.objects.admins().filter(workspace=workspace, user__no_mails=None)
         addresses = {address_of(each.user).lower() for each in admins.select_related("user")} - {""}
-        mails = [Mail(to=each, subject=subject, text=text, about=about) for each in addresses]
+        mails = [
+            Mail(to=each, subject=subject, text=text, about=about) for each in sorted(addresses)
+        ]
         Mail.objects.bulk_create(mails, ignore_conflicts=True)
 
 

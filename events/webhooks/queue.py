@@ -1,11 +1,12 @@
 """The queue of deliveries: which are due, who makes the attempts, and what became of them."""
 
+import logging
 from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
-from django.db import connection, transaction
+from django.db import DataError, IntegrityError, connection, transaction
 from django.db.models import Exists, OuterRef, Q
 from django.db.models.functions import Now
 from django.utils import timezone
@@ -13,6 +14,8 @@ from django.utils import timezone
 from events.webhooks import policy, services
 from events.webhooks.models import PENDING, TEST_EVENT, Attempt, Delivery, Endpoint
 from workspaces.api_access import HAS_API_ACCESS
+
+logger = logging.getLogger(__name__)
 
 LOCK = 0x686F6F6B  # an arbitrary number, unique among our advisory locks
 
@@ -33,7 +36,7 @@ READY = f"""
 # An endpoint that fails has one attempt at once, and comes last; each endpoint's first delivery
 # comes before any endpoint's second. The whole order of the index delivery_due is asked for, and
 # the deliveries are updated by their ids: however old the planner's statistics are, the number of
-# deliveries of an endpoint does not matter.
+# deliveries of an endpoint does not matter. One whose result is just being saved is left out.
 CLAIM = f"""
     {READY}, due AS (
         SELECT first.*, ready.failing, row_number() OVER (
@@ -60,7 +63,11 @@ CLAIM = f"""
     UPDATE webhooks_delivery SET claim = gen_random_uuid(),
         claimed_until = statement_timestamp() + interval '{policy.LEASE_SECONDS} s'
     WHERE id = ANY (ARRAY(
-        SELECT id FROM due ORDER BY failing, nth, next_attempt_at, id LIMIT %s))
+        SELECT id FROM webhooks_delivery WHERE id = ANY (ARRAY(
+                SELECT id FROM due ORDER BY failing, nth, next_attempt_at, id LIMIT %s))
+            AND state = 'PENDING'
+            AND (claimed_until IS NULL OR claimed_until <= statement_timestamp())
+        FOR NO KEY UPDATE SKIP LOCKED))
     RETURNING id
 """  # noqa: S608 - made of constants
 
@@ -98,6 +105,18 @@ def claim(most: int) -> list[Delivery]:
 
 
 def save(ended: Sequence[Attempt]) -> None:
+    """Saves how attempts ended. One that the database refuses is lost, and is made again."""
+    try:
+        _save(ended)
+    except (DataError, IntegrityError):
+        if len(ended) == 1:
+            logger.exception("The result of delivery %s is lost", ended[0].delivery_id)
+        else:
+            for attempt in ended:
+                save([attempt])
+
+
+def _save(ended: Sequence[Attempt]) -> None:
     """Saves how attempts ended, and since when their endpoints fail.
 
     An endpoint fails from its first failed attempt on, until one succeeds or no delivery that has
@@ -109,7 +128,9 @@ def save(ended: Sequence[Attempt]) -> None:
     tried = Exists(Delivery.objects.filter(PENDING, endpoint=OuterRef("pk"), failures__gt=0))
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(NO_WAIT)
-        cursor.executemany(SAVE, [_values(attempt) for attempt in ended])
+        # In one order, as `services.send_again` locks them.
+        in_order = sorted(ended, key=lambda attempt: attempt.delivery.pk)
+        cursor.executemany(SAVE, [_values(attempt) for attempt in in_order])
         _set(ids, ~Q(failing_since=None) & (Q(pk__in=works) | Q(~tried)), None)
         _set(ids - works, Q(tried, failing_since=None), Now())
     gone = {each.delivery.endpoint_id for each in ended if each.status == policy.GONE_STATUS}

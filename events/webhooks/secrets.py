@@ -27,7 +27,7 @@ def new() -> str:
 
 def encrypt(raw: str) -> str:
     """A secret as it is stored."""
-    return _fernet().encrypt(raw.encode()).decode()
+    return MultiFernet(_fernets()).encrypt(raw.encode()).decode()
 
 
 def decrypt(stored: str) -> str:
@@ -36,7 +36,7 @@ def decrypt(stored: str) -> str:
     Raises:
         InvalidToken: it is encrypted under neither SECRET_KEY nor one of SECRET_KEY_FALLBACKS.
     """
-    return _fernet().decrypt(stored).decode()
+    return MultiFernet(_fernets()).decrypt(stored).decode()
 
 
 def encrypt_again() -> None:
@@ -44,19 +44,27 @@ def encrypt_again() -> None:
     for endpoint in Endpoint.objects.existing() if settings.SECRET_KEY_FALLBACKS else []:
         old = {"secret": endpoint.secret, "previous_secret": endpoint.previous_secret}
         try:
-            new = {
-                name: stored and _fernet().rotate(stored).decode() for name, stored in old.items()
-            }
+            new = {name: stored and _rotated(stored) for name, stored in old.items()}
         except InvalidToken:
             logger.error("No key decrypts the secret of endpoint %s", endpoint.pk)
             continue
         # Unless somebody has rolled the secret meanwhile.
-        Endpoint.objects.filter(pk=endpoint.pk, **old).update(**new)
+        if new != old:
+            Endpoint.objects.filter(pk=endpoint.pk, **old).update(**new)
 
 
-def _fernet() -> MultiFernet:
+def _rotated(stored: str) -> str:
+    """The secret encrypted under SECRET_KEY; the same text if it is already."""
+    try:
+        _fernets()[0].decrypt(stored)
+    except InvalidToken:
+        return MultiFernet(_fernets()).rotate(stored).decode()
+    return stored
+
+
+def _fernets() -> list[Fernet]:
     keys = [
         salted_hmac("events.webhooks.secrets", "", secret=each, algorithm="sha256").digest()
         for each in (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)
     ]
-    return MultiFernet([Fernet(base64.urlsafe_b64encode(key)) for key in keys])
+    return [Fernet(base64.urlsafe_b64encode(key)) for key in keys]

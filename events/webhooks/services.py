@@ -195,7 +195,9 @@ def send_again(endpoint: Endpoint, *, by: User, only: Delivery | None = None) ->
     now = _existing().get(pk=endpoint.pk)
     ids: Any = [only.pk] if only else now.deliveries.filter(FAILING).values("pk")[:MOST_AGAIN]
     free = Q(claimed_until=None) | Q(claimed_until__lte=Now())
-    count = now.deliveries.filter(~PENDING | FAILING & free, pk__in=ids).update(
+    again = now.deliveries.filter(~PENDING | FAILING & free, pk__in=ids).order_by("pk")
+    locked = again.select_for_update(no_key=True, of=("self",)).values("pk")
+    count = now.deliveries.filter(pk__in=locked).update(
         state=DeliveryState.PENDING,
         next_attempt_at=Now(),
         claim=None,

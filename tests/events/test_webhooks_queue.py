@@ -5,6 +5,7 @@ from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import psycopg
 import pytest
 from django.db import connection, transaction
 from django.utils import timezone
@@ -16,7 +17,7 @@ from events.webhooks import monitoring, queue, secrets, services
 from events.webhooks.models import Attempt, Delivery, DeliveryState, Endpoint
 from events.webhooks.policy import AT_ONCE, DELAYS, next_delay
 from tests.support import factories
-from tests.support.database import execute
+from tests.support.database import execute, url_of
 from tests.support.factories import Tenant
 from tests.support.receiver import endpoint
 from tests.support.server import eventually
@@ -229,6 +230,28 @@ def test_result_counts_once_and_only_for_the_process_that_has_the_claim(acme: Te
     assert not Attempt.objects.exists()
 
 
+def test_result_that_cannot_be_saved_does_not_stop_the_others(
+    acme: Tenant, caplog: pytest.LogCaptureFixture
+) -> None:
+    waiting(acme, 3)
+    bad, *others = claim()
+    queue.save([ended(bad, 200, response="\0"), *(ended(each, 200) for each in others)])
+    states = Delivery.objects.order_by("id").values_list("state", flat=True)
+    assert list(states) == [PENDING, DELIVERED, DELIVERED]
+    assert caplog.messages == [f"The result of delivery {bad.pk} is lost"]
+
+
+def test_delivery_whose_result_is_just_being_saved_is_not_claimed(acme: Tenant) -> None:
+    waiting(acme, 2)
+    first, second = claim()
+    Delivery.objects.update(claimed_until=timezone.now())
+    with psycopg.connect(url_of(str(connection.settings_dict["NAME"]))) as late:
+        values = queue._values(ended(first, 200)) | {"id": first.pk}
+        late.execute(queue.SAVE, values)
+        assert claim() == [second]
+    assert claim() == []
+
+
 def test_send_again_gives_a_whole_schedule_with_the_same_id(acme: Tenant) -> None:
     made = waiting(acme, 3)
     claims = claim()
@@ -310,8 +333,12 @@ def test_secrets_are_encrypted_again_so_that_a_fallback_can_be_removed(
     settings.SECRET_KEY, settings.SECRET_KEY_FALLBACKS = "the next key", [settings.SECRET_KEY]
     assert secrets.decrypt(made.secret) == raw
     secrets.encrypt_again()
+    made.refresh_from_db()
+    once = made.secret, made.previous_secret
+    secrets.encrypt_again()
     settings.SECRET_KEY_FALLBACKS = []
     made.refresh_from_db()
+    assert (made.secret, made.previous_secret) == once
     assert secrets.decrypt(made.secret) == raw
     assert secrets.decrypt(made.previous_secret) == "whsec_previous"
     assert "No key" not in caplog.text
