@@ -32,7 +32,7 @@ def of_the_unit(pattern: str) -> int:
     return int(number)
 
 
-THREADS = of_the_unit(r"--blocking-threads (\d+)")
+THREADS = of_the_unit(r"BLOCKING_THREADS=(\d+)")
 GRANIAN = f"granian --log-level warning --host {HOST} --port {{port}}"
 WSGI = "--interface wsgi --http 1 --no-ws --respawn-failed-workers --workers-kill-timeout 30 \
 config.wsgi:application --blocking-threads"

@@ -136,7 +136,9 @@ def operation() -> Found:
         yield Warning(text, hint=f"If it should not go on, run as postgres: {end}")
     sessions = import_string(f"{settings.SESSION_ENGINE}.SessionStore").get_model_class().objects
     if sessions.filter(expire_date__lt=timezone.now() - timedelta(hours=1)).exists():
-        yield Warning("Housekeeping is late.", hint="Look at: journalctl -u documents-api-worker")
+        yield Warning(
+            "Housekeeping is late.", hint="Look at: journalctl -u documents-api-housekeeping"
+        )
     if Path("/run/systemd/system").exists():
         options = ("--failed", "--plain", "--no-legend", "documents-api*")
         for line in _run("systemctl", "list-units", *options).splitlines():

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from django.http import HttpRequest, HttpResponse
 
-from config import metrics
+from config import metrics, systemd
 from config.logs import log_request, request_id
 from config.request_context import Notes, current_request, new_request_id
 
@@ -27,6 +27,7 @@ class RequestIdMiddleware:
         request.notes = notes = Notes()  # type: ignore[attr-defined]
         id = new_request_id()
         request_token, id_token = current_request.set(request), request_id.set(id)
+        systemd.running[id] = started
         try:
             response = self.get_response(request)
             response["Request-Id"] = id
@@ -36,6 +37,7 @@ class RequestIdMiddleware:
             record(request, response, notes, time.monotonic() - started)
             return response
         finally:
+            del systemd.running[id]
             current_request.reset(request_token)
             request_id.reset(id_token)
 

@@ -1,7 +1,7 @@
-"""Tells systemd that this process serves, and then that it still runs Python (sd_notify(3)).
+"""Tells systemd that this process serves, and then that it still does (sd_notify(3)).
 
-A worker that is stopped, or that never gets the interpreter's lock, says nothing any more; systemd
-then replaces the unit's processes (`WatchdogSec`).
+A process that is stopped, that never gets the interpreter's lock, or of which each thread hangs in
+a request, says nothing any more; systemd then replaces the unit's processes (`WatchdogSec`).
 """
 
 import os
@@ -10,6 +10,9 @@ import threading
 import time
 
 SECONDS = 3  # between two messages; the unit's WatchdogSec is longer
+HANGS_SECONDS = 15  # nginx has given up after 8
+
+running: dict[str, float] = {}  # when each request that runs has begun, by its id
 
 
 def start() -> None:
@@ -22,5 +25,13 @@ def _run(address: str) -> None:
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender:
         sender.connect(address.replace("@", "\0", 1))  # "@" begins an abstract socket's name
         while True:
-            sender.send(b"READY=1\nWATCHDOG=1")
+            if not hangs():
+                sender.send(b"READY=1\nWATCHDOG=1")
             time.sleep(SECONDS)
+
+
+def hangs() -> bool:
+    """Whether each of granian's threads has run the same request for too long."""
+    threads, before = os.environ.get("GRANIAN_BLOCKING_THREADS"), time.monotonic() - HANGS_SECONDS
+    late = sum(began < before for began in list(running.values()))
+    return threads is not None and late >= int(threads)

@@ -71,7 +71,8 @@ FREEZE = f"kill -STOP {WORKER}"
 FROZEN_SECONDS = 30  # until systemd has replaced it
 # As after a boot, or where it has no room and stops.
 WITHOUT_DATABASE = r"""
-units="documents-api@8001 documents-api@8002 documents-api-pages documents-api-worker"
+units="documents-api@8001 documents-api@8002 documents-api-pages documents-api-worker \
+  documents-api-housekeeping"
 systemctl stop postgresql
 systemctl restart $units
 [ "$(curl -s -o /dev/null -w '%{http_code}' http://127.0.0.1:8001/readyz)" = 503 ]

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-import psutil
 import pytest
 import yaml
 from django.conf import settings
@@ -33,6 +32,7 @@ from tests.support.server import PATIENCE, ROOT, STOP_PATIENCE, Server, eventual
 DEPLOY = ROOT / "deploy"
 UNITS = sorted((DEPLOY / "systemd").glob("documents-api*"))
 SERVICES = [unit for unit in UNITS if unit.suffix == ".service"]
+REST = ("pages", "worker", "housekeeping")  # that compose.yaml runs too
 COMMON = (DEPLOY / "systemd" / "common.conf").read_text()
 MOST_EXPOSURE = 3.0  # of systemd's 10
 
@@ -149,24 +149,32 @@ def test_unit_of_the_sealer_seals_until_it_is_stopped(
         assert Checkpoint.objects.latest("size").size == AuditEntry.objects.count()
 
 
-def test_unit_of_the_worker_delivers_and_cleans_up_until_it_is_stopped(
+def test_unit_of_the_worker_delivers_until_it_is_stopped(
     transactional_db: None, tmp_path: Path
 ) -> None:
     port = free_port()
     unit = DEPLOY / "systemd" / "documents-api-worker.service"
     command = [word.replace("18101", str(port)) for word in exec_start(unit, tmp_path)]
-    with running(command, status=-signal.SIGTERM) as process:
+    with running(command):
         assert eventually(delivers)
         served = httpx.get(f"http://{HOST}:{port}/metrics").text
         assert 'documents_webhooks_attempts_total{result="failed"} 0.0' in served
         assert "documents_webhooks_processes 1.0" in served
-        both = psutil.Process(process.pid).children()
-        words = {each.cmdline()[2] for each in both}
-        assert words == {"deliver_webhooks", "housekeeping"}
-    with running(command, status=None) as process:
-        # If one ends, the unit does, and systemd starts it again.
-        eventually(psutil.Process(process.pid).children)[0].kill()
-        assert process.wait(STOP_PATIENCE)
+
+
+@pytest.mark.parametrize("name", ["housekeeping", "seal", "worker"])
+def test_units_that_do_not_serve_say_to_systemd_that_they_run(
+    transactional_db: None, tmp_path: Path, name: str
+) -> None:
+    unit = DEPLOY / "systemd" / f"documents-api-{name}.service"
+    variables = {**seals.VARIABLES, "NOTIFY_SOCKET": str(tmp_path / "notify")}
+    [ended] = re.findall(r"^SuccessExitStatus=(\d+)", unit.read_text(), re.M) or [0]
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as notified:
+        notified.bind(variables["NOTIFY_SOCKET"])
+        notified.settimeout(PATIENCE)
+        command = [word.replace("18101", "0") for word in exec_start(unit, tmp_path)]
+        with running(command, variables, status=int(ended)):
+            assert [notified.recv(100) for _ in range(2)] == [b"READY=1\nWATCHDOG=1"] * 2
 
 
 @pytest.mark.parametrize("variable", ["AUDIT_SIGNING_KEY", "DATABASE_SEALER_URL"])
@@ -297,7 +305,7 @@ def test_compose_file_runs_what_the_units_run_but_seals_and_checks() -> None:
         return re.sub(r"--host [\d.]+", "", command).split()
 
     commands = [words(str(each.get("command", ""))) for each in compose().values()]
-    for name in ("documents-api@", "documents-api-pages", "documents-api-worker"):
+    for name in ("documents-api@", *(f"documents-api-{each}" for each in REST)):
         command = " ".join(exec_start(DEPLOY / "systemd" / f"{name}.service", instance="8001"))
         command = command.replace(" --metrics-port 18101", "")
         for line in re.findall(r"(?:granian|python manage).*?(?=$| &)", command):
@@ -309,6 +317,7 @@ def test_compose_file_has_variables_that_exist_and_the_owner_s_url_for_migration
         if "build" in each:
             others = {
                 "DJANGO_SETTINGS_MODULE",
+                "GRANIAN_BLOCKING_THREADS",
                 "GRANIAN_BLOCKING_THREADS_IDLE_TIMEOUT",
                 "PGOPTIONS",
             }

@@ -158,7 +158,7 @@ def max_conns(kind: str) -> int:
 
 def test_instances_have_two_threads_more_than_they_take_of_what_can_wait_alone() -> None:
     unit = (ROOT / "deploy" / "systemd" / "documents-api@.service").read_text()
-    [threads] = re.findall(r"--blocking-threads (\d+)", unit)
+    [threads] = re.findall(r"BLOCKING_THREADS=(\d+)", unit)
     assert sum(map(max_conns, ("documents", "downloads", "events"))) == int(threads) - 2
 
 

@@ -1,16 +1,19 @@
 """The server's process: what replaces it, and what may end before it ends."""
 
+import socket
 import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 import psutil
 import pytest
 
+from config import systemd
 from config.database import fetch
 from config.management.commands import run
 from tests.support import factories
+from tests.support.client import Response
 from tests.support.factories import Tenant
 from tests.support.processes import worker_of
 from tests.support.server import Server, eventually, running
@@ -87,3 +90,29 @@ def test_threads_that_end_after_a_burst_close_their_connections(
                 assert {each.status for each in responses} == {200}
             assert min(connections()) > 4  # of eight threads
             assert eventually(lambda: max(connections()) <= 2), connections()
+
+
+def test_server_whose_threads_all_hang_says_nothing_more_to_systemd(
+    transactional_db: None, acme: Tenant, tmp_path: Path
+) -> None:
+    def silent() -> bool:
+        try:
+            return not notified.recv(100)
+        except TimeoutError:
+            return True
+
+    def requests() -> list[Future[Response]]:
+        return [threads.submit(server.get, "/me", acme.raw) for _ in range(16)]
+
+    variables = {"NOTIFY_SOCKET": str(tmp_path / "notify"), "GRANIAN_BLOCKING_THREADS": "2"}
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as notified:
+        notified.bind(variables["NOTIFY_SOCKET"])
+        notified.settimeout(systemd.SECONDS * 3)
+        with running(Server(tmp_path, **variables)) as server, ThreadPoolExecutor() as threads:
+            assert {each.result().status for each in requests()} == {200}  # with connections
+            server.database.silence()
+            hanging = requests()
+            assert eventually(silent)
+            server.database.restore()
+            assert {each.result().status for each in hanging} == {200}
+            assert notified.recv(100) == b"READY=1\nWATCHDOG=1"

@@ -12,6 +12,7 @@ from django.db import connection
 
 from apikeys import mails as keys
 from apikeys.usage import purge as usage
+from config import systemd
 from config.management.progress import ProgressCommand
 from config.management.shutdown import Shutdown, graceful_shutdown
 from events import purge as events
@@ -55,6 +56,7 @@ class Command(ProgressCommand):
 
     def handle(self, *, follow: bool, **options: Any) -> None:
         if follow:
+            systemd.start()
             threading.Thread(target=mails.send_for_ever, daemon=True).start()
         with graceful_shutdown() as shutdown:
             failed = self._do_all(shutdown)
