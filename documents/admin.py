@@ -16,7 +16,7 @@ from audit.models import Action
 from audit.record import record
 from config.console.base import NoPermissions, TabularInline, request_user
 from config.console.changelist import ReadOnlyAdmin
-from config.console.formatting import date_column, pill
+from config.console.formatting import date_column, isolated, pill
 from config.templatetags.console import copyable
 from documents.admin_list import DocumentChangeList, DocumentFilter
 from documents.evidence.views import evidence_file
@@ -64,7 +64,7 @@ class DocumentAdmin(AuditHistory, ReadOnlyAdmin):
     change_list_template = "admin/documents/document/change_list.html"
     change_form_template = "admin/documents/document/change_form.html"
     list_display = (
-        "title",
+        "titled",
         "state",
         "progress",
         "workspace_page",
@@ -73,7 +73,7 @@ class DocumentAdmin(AuditHistory, ReadOnlyAdmin):
         "deleted",
         "evidence",
     )
-    list_display_links = ("title",)
+    list_display_links = ("titled",)
     inlines = (RecipientInline,)
     fields = readonly_fields = (
         "state",
@@ -182,6 +182,10 @@ class DocumentAdmin(AuditHistory, ReadOnlyAdmin):
     expires = date_column("expires_at", "expires")
     deleted = date_column("deleted_at", "deleted", empty="No")
 
+    @admin.display(description="title")
+    def titled(self, document: Document) -> str:
+        return isolated(document.title)
+
     @admin.display(description="status")
     def state(self, document: Document) -> str:
         return pill(PILLS.get(document.status, "quiet"), document.get_status_display())
@@ -189,7 +193,8 @@ class DocumentAdmin(AuditHistory, ReadOnlyAdmin):
     @admin.display(description="recipients")
     def recipient_emails(self, document: Document) -> str:
         first, *others = [recipient.email for recipient in in_order(document)] or [""]
-        return f"{first} and {len(others)} more" if others else first
+        more = f" and {len(others)} more" if others else ""
+        return format_html("{}{}", isolated(first), more)
 
     @admin.display(description="progress")
     def progress(self, document: Document) -> str:

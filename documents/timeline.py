@@ -11,6 +11,7 @@ from django.utils.html import format_html
 from audit.admin.links import page_and_entries, pages_of
 from audit.models import Action, AuditEntry
 from audit.scope import scope_of
+from config.console.formatting import isolated
 from documents.models import Document, Recipient
 
 MOST = 50  # entries of the audit log that are shown
@@ -72,17 +73,17 @@ def _of_fields(document: Document) -> Iterator[Event]:
 
 
 def _of_recipient(recipient: Recipient) -> Iterator[Event]:
-    who = f"{recipient.name} ({recipient.email})"
+    who = format_html("{} ({})", isolated(recipient.name), isolated(recipient.email))
     signed = "Approved" if recipient.role == Recipient.Role.APPROVER else "Signed"
     times = (
-        (recipient.sent_at, f"Sent to {who}", "done"),
-        (recipient.viewed_at, f"Viewed by {who}", "done"),
-        (recipient.completed_at, f"{signed} by {who}", "done"),
-        (recipient.declined_at, f"Declined by {who}", "ended"),
+        (recipient.sent_at, "Sent to", "done"),
+        (recipient.viewed_at, "Viewed by", "done"),
+        (recipient.completed_at, f"{signed} by", "done"),
+        (recipient.declined_at, "Declined by", "ended"),
     )
     for at, text, state in times:
         if at:
-            yield Event(at, state, text)
+            yield Event(at, state, format_html("{} {}", text, who))
 
 
 def _of_entries(request: HttpRequest, entries: list[AuditEntry]) -> Iterator[Event]:
@@ -92,8 +93,9 @@ def _of_entries(request: HttpRequest, entries: list[AuditEntry]) -> Iterator[Eve
             key = page_and_entries(pages, entry.key_label, "key_id", entry.key_id)
             text = format_html("Downloaded ({}) with {}", entry.file_type, key)
         else:
-            by = f" by {entry.person}" if entry.person else ""
+            by = format_html(" by {}", isolated(entry.person)) if entry.person else ""
             imported = entry.action == Action.DOCUMENT_IMPORTED
             fact = entry.detail.partition(";")[0] if imported else entry.file_type
-            text = format_html("{}{}{}", entry.action_label, f" ({fact})" if fact else "", by)
+            fact = format_html(" ({})", isolated(fact)) if fact else ""
+            text = format_html("{}{}{}", entry.action_label, fact, by)
         yield Event(entry.created_at, "done", text)

@@ -15,6 +15,7 @@ from apikeys.usage.models import KeyAddress, KeyUsage, RefusedRequest
 from audit.admin.links import filtered_log_url, refused_requests_url
 from audit.admin.search import parsed
 from audit.models import Action, AuditEntry
+from config.console.formatting import isolated
 from config.console.object_page import ActionPage, ObjectPage, Prompt, Refused
 from workspaces.directory import label_for, own_workspaces
 from workspaces.models import Workspace
@@ -94,7 +95,7 @@ class RollKey(ActionPage):
         return Prompt(
             title=f"Roll “{self.name}”",
             button="Roll the key",
-            sentences=[format_html(text, self.obj.name, self.obj.prefix)],
+            sentences=[format_html(text, isolated(self.obj.name), self.obj.prefix)],
             warnings=filter(None, warnings),
             facts={"Workspace": label_for(self.request, self.obj.workspace)},
         )

@@ -11,7 +11,7 @@ from audit.admin.periods import LogFilter
 from audit.admin.search import redirect_without_key
 from audit.scope import scope_of, workspace_model
 from config.console.changelist import ReadOnlyAdmin
-from config.console.formatting import Bad
+from config.console.formatting import Bad, isolated
 
 
 class ScopedAdmin(ReadOnlyAdmin):
@@ -55,7 +55,8 @@ class ScopedAdmin(ReadOnlyAdmin):
             '{} is suspended: its keys are refused, and deliveries wait. <a href="{}">See why</a>'
         )
         banners = [
-            Bad(format_html(text, each, each.get_absolute_url())) for each in own.order_by("name")
+            Bad(format_html(text, isolated(each), each.get_absolute_url()))
+            for each in own.order_by("name")
         ]
         return [*banners, *super().warnings(request)]
 

@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.utils.html import format_html
 
 from config.console.base import SectionAdmin
-from config.console.formatting import icon
+from config.console.formatting import icon, isolated
 
 
 def log_url() -> str:
@@ -24,18 +24,18 @@ def filtered_log_url(**filters: Any) -> str:
 
 
 def log_link(text: str, *, name: str = "", **filters: Any) -> str:
-    """The text, and an icon that filters the audit log by one field; plain text without a value.
+    """The text, and an icon that filters the audit log by one field; only the text without a value.
 
     Args:
         name: what the entries are of, if that is not the value.
     """
     [value] = filters.values()
     if not value:
-        return text
+        return isolated(text)
     return format_html(
         '{0} <a class="only" href="{1}" title="Only entries of {2}" '
         'aria-label="Only entries of {2}">{3}</a>',
-        text or value,
+        isolated(text or value),
         filtered_log_url(**filters),
         name or value,
         icon("filter"),
@@ -68,8 +68,9 @@ def page_and_entries(pages: Mapping[str, str], text: str, field: str, value: Any
 def page_link(pages: Mapping[str, str], text: str, field: str, value: Any) -> str:
     """The text as a link to the object's page, if the user may open it."""
     if not value or field not in pages:
-        return text
-    return format_html('<a href="{}">{}</a>', reverse(pages[field], args=[value]), text)
+        return isolated(text)
+    url = reverse(pages[field], args=[value])
+    return format_html('<a href="{}">{}</a>', url, isolated(text))
 
 
 def refused_requests_url(**filters: Any) -> str:

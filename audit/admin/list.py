@@ -31,7 +31,7 @@ from audit.models import Action, AuditEntry, Checkpoint
 from audit.queries import latest_downloads
 from audit.scope import scope_of
 from audit.sealing import state
-from config.console.formatting import Bad, code_spans, date_column, pill, time_tag
+from config.console.formatting import Bad, code_spans, date_column, isolated, pill, time_tag
 from config.templatetags.console import copyable
 
 MOST_OF_A_REQUEST = 20  # other entries that an entry's page shows
@@ -270,6 +270,6 @@ class AuditEntryAdmin(ExportViews):
             "colour": entry.colour,
             "word": entry.action_label,
             "who": entry.person or key,
-            "what": format_html_join(", ", "{}", ((part,) for part in parts if part)),
+            "what": format_html_join(", ", "{}", ((isolated(part),) for part in parts if part)),
             "sealed": sealed,
         }

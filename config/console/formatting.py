@@ -25,6 +25,16 @@ class Bad(SafeString):
     state = "bad"
 
 
+def isolated(text: Any) -> SafeString:
+    """HTML: a text of others, such as a name, whose direction changes nothing beside it.
+
+    HTML stays as it is.
+    """
+    if isinstance(text, SafeString):
+        return text
+    return format_html("<bdi>{}</bdi>", text) if text not in ("", None) else SafeString("")
+
+
 def pill(kind: str, text: str) -> SafeString:
     """HTML: a short text on a coloured ground: "ok", "warn", "bad" or "quiet"."""
     return format_html('<span class="pill pill-{}">{}</span>', kind, text)

@@ -46,7 +46,7 @@ def page(client: Client, row: RefusedRequest) -> Any:
 
 def html(response: Any) -> str:
     assert response.status_code == 200
-    return str(response.content.decode())
+    return staff.body(response)
 
 
 def text_of(page: str) -> str:

@@ -31,6 +31,7 @@ from tests.support.factories import Tenant
 from tests.support.staff import (
     HISTORY,
     analyze,
+    body,
     happened,
     operator,
     signed_in,
@@ -44,8 +45,7 @@ DAMAGED = "found that the audit log is damaged"
 def page(client: Client, url: str) -> str:
     response: Any = client.get(url)
     assert response.status_code == 200
-    text: str = response.content.decode()
-    return text
+    return body(response)
 
 
 def banners(client: Client, url: str = HISTORY) -> list[str]:

@@ -11,7 +11,7 @@ from django.utils.safestring import SafeString
 
 from audit.admin.links import filtered_log_url
 from config.console.base import ChoiceFilter, SectionAdmin, request_user
-from config.console.formatting import date_column
+from config.console.formatting import date_column, isolated
 from workspaces.accounts.rights import kinds_of
 from workspaces.admin.account_pages import (
     AccountPage,
@@ -99,11 +99,11 @@ class AccountsAdmin(SectionAdmin):
 
     @admin.display(description="e-mail", ordering="username")
     def login(self, account: User) -> str:
-        return account.username
+        return isolated(account.username)
 
     @admin.display(description="name")
     def full_name(self, account: User) -> str:
-        return account.get_full_name()
+        return isolated(account.get_full_name())
 
     @admin.display(description="role")
     def kinds(self, account: User) -> str:

@@ -14,7 +14,7 @@ from audit.scope import sees_every_workspace
 from config.api.responses import as_json
 from config.console.base import request_user
 from config.console.changelist import ReadOnlyAdmin
-from config.console.formatting import date_column, pill, time_tag
+from config.console.formatting import date_column, isolated, pill, time_tag
 from config.console.object_page import ObjectPage
 from config.templatetags.console import copyable
 from events.serializers import event_of
@@ -131,7 +131,7 @@ class DeliveryAdmin(WebhookAccess):
     @admin.display(description="webhook")
     def endpoint_link(self, delivery: Delivery) -> str:
         url = reverse(ENDPOINT, args=[delivery.endpoint_id])
-        return format_html('<a href="{}">{}</a>', url, delivery.endpoint.name)
+        return format_html('<a href="{}">{}</a>', url, isolated(delivery.endpoint.name))
 
     @admin.display(description="document")
     def document(self, delivery: Delivery) -> str:

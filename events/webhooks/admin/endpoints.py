@@ -17,7 +17,7 @@ from audit.admin.links import filtered_log_url
 from audit.scope import sees_every_workspace
 from config.console.base import request_user
 from config.console.changelist import KeysetChangeList
-from config.console.formatting import Bad, ago_with_exact
+from config.console.formatting import Bad, ago_with_exact, isolated
 from config.console.object_page import ObjectPage
 from events.webhooks import services
 from events.webhooks.admin import actions
@@ -156,7 +156,7 @@ class EndpointAdmin(WebhookAccess):
     @admin.display(description="webhook")
     def address(self, endpoint: Endpoint) -> str:
         host = urlsplit(endpoint.url).hostname if endpoint.label else ""
-        return format_html('{}<div class="quiet">{}</div>', endpoint.name, host)
+        return format_html('{}<div class="quiet">{}</div>', isolated(endpoint.name), host)
 
     @admin.display(description="events")
     def events(self, endpoint: Endpoint) -> str:
@@ -182,4 +182,4 @@ class EndpointAdmin(WebhookAccess):
 
     @admin.display(description="workspace")
     def workspace_name(self, endpoint: Any) -> str:
-        return str(endpoint.workspace_label)
+        return isolated(endpoint.workspace_label)

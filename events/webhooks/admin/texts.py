@@ -6,7 +6,7 @@ from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from config.console.formatting import Bad, pill, time_tag
+from config.console.formatting import Bad, isolated, pill, time_tag
 from events.models import KEEP_DAYS
 from events.webhooks.models import Endpoint
 from events.webhooks.policy import FAILING_DAYS
@@ -46,7 +46,7 @@ def explanation(endpoint: Endpoint) -> SafeString:
         return format_html(
             "Switched off on {} because {}. Repair it, then switch it on again. {}",
             time_tag(since),
-            endpoint.disabled_reason,
+            isolated(endpoint.disabled_reason),
             missed(since),
         )
     return format_html("Switched off on {}. {}", time_tag(since), missed(since))
@@ -81,7 +81,7 @@ def warnings(state: str, endpoints: list[Endpoint]) -> list[SafeString]:
                 '{} Webhook <a href="{}">{}</a>: {}',
                 state_pill(each),
                 reverse(ENDPOINT, args=[each.pk]),
-                each.name,
+                isolated(each.name),
                 explanation(each),
             )
             for each in endpoints
