@@ -100,7 +100,11 @@ def test_pages_isolate_texts_of_others(acme: Tenant, sam: Client, desk: Client) 
         request_id="ab" * 16,
     )
     happened(action="document.imported", person=TURNED, detail=TURNED, document_id=document.pk)
-    key = {"key_id": acme.key.pk, "key_name": acme.key.name, "key_prefix": acme.key.prefix}
+    key: dict[str, Any] = {
+        "key_id": acme.key.pk,
+        "key_name": acme.key.name,
+        "key_prefix": acme.key.prefix,
+    }
     [refusal] = refused(
         **key, workspace_id=acme.workspace.pk, path=TURNED, user_agent=TURNED, status=401
     )
