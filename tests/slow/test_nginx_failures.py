@@ -282,7 +282,7 @@ def test_nginx_leaves_a_thread_to_pages_while_anybody_tries_passwords(nginx: Ngi
 
 def test_threads_of_pages_are_more_than_sign_ins_may_take() -> None:
     unit = (ROOT / "deploy" / "systemd" / "documents-api-pages.service").read_text()
-    [threads] = re.findall(r"--blocking-threads (\d+)", unit)
+    [threads] = re.findall(r"BLOCKING_THREADS=(\d+)", unit)
     assert max_conns("sign_in") == int(threads) - 1
 
 
