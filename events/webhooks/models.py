@@ -73,10 +73,10 @@ class Endpoint(models.Model):
 
     @property
     def public_url(self) -> str:
-        """The address without what may be a secret: user, query and fragment."""
+        """The address without what may be a secret: all that follows the host."""
         parts = urlsplit(self.url)
-        host = parts.netloc.rpartition("@")[2]
-        return parts._replace(netloc=host, query="", fragment="").geturl()
+        follows = "" if parts.path in ("", "/") and not parts.query else "…"
+        return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}/{follows}"
 
     @property
     def name(self) -> str:

@@ -9,6 +9,7 @@ import uuid
 from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
+from urllib.parse import urlsplit
 
 from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
@@ -86,8 +87,8 @@ def change(endpoint: Endpoint, *, url: str, label: str, types: Sequence[str], by
     """Changes the URL, the name and the types of events; what waits goes to the new URL."""
     now, changes = _locked(endpoint), []
     if now.url != url:
-        queries_only = Endpoint(url=url).public_url == now.public_url
-        changes.append("the URL's query" if queries_only else f"URL was {now.public_url}")
+        same_host = urlsplit(url).netloc == urlsplit(now.url).netloc
+        changes.append("the URL after its host" if same_host else f"URL was {now.public_url}")
         now.failing_since = None  # that was the other URL
     if now.label != label:
         changes.append(f"name: {now.label or 'none'} → {label or 'none'}")
@@ -226,7 +227,7 @@ def _save(endpoint: Endpoint, action: Action, by: User | None, what: str = "") -
 
 
 def _record(action: Action, endpoint: Endpoint, by: User | None, what: str = "") -> None:
-    """Adds an entry that names the endpoint; its query may have a token, and is left out."""
+    """Adds an entry that names the endpoint; what follows its host may be a secret."""
     named = f"{endpoint.public_url} ({endpoint.pk})"
     record(
         action,

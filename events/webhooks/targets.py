@@ -5,6 +5,7 @@ can reach. The URL cannot decide that, since its host name may lead to any addre
 attempt resolves the name once, checks every address, and connects to one of those.
 """
 
+import re
 import socket
 from functools import partial
 from ipaddress import IPv4Address, IPv6Network, ip_address, ip_network
@@ -27,6 +28,12 @@ _TUNNELS = (IPv6Network("2001::/32"), IPv6Network("2002::/16"))
 _RESERVED = [
     ip_network(each) for each in ("168.63.129.16/32", "192.0.0.0/24", "192.88.99.0/24", "3fff::/20")
 ]
+# With WEBHOOK_TARGETS=any, also a machine's name without a domain or with an underscore.
+_LABEL = "[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?"
+_ANY_HOST = re.compile(
+    rf"^https?://(\S+@)?({_LABEL}(\.{_LABEL})*\.?|{URLValidator.ipv6_re})(:[0-9]+)?([/?#]\S*)?\Z",
+    re.IGNORECASE,
+)
 CONNECT_SECONDS = 5.0  # for one address of several
 _RESOLVERS = CapacityLimiter(1000)  # more threads than attempts of a process
 
@@ -43,16 +50,17 @@ def check_url(url: str) -> None:
         raise ValueError("Use ASCII characters only: encode others as %XX, or xn-- in a host name.")
     schemes = ["https"] if _public_only() else ["https", "http"]
     try:
-        URLValidator(schemes, message="")(url)
+        URLValidator(schemes, message="", regex=None if _public_only() else _ANY_HOST)(url)
         parts = urlsplit(url)
         valid = parts.port != 0
     except (ValidationError, ValueError):
         valid = False
     if not valid:
         begin = " or ".join(f"{each}://" for each in schemes)
+        with_domain = " with its domain" if _public_only() else ""
         raise ValueError(
-            f"Begin the URL with {begin} and a host name with its domain, such as "
-            "hooks.example.com. It may have a port from 1 to 65535, and no spaces."
+            f"Begin the URL with {begin} and a host name{with_domain}, "
+            "such as hooks.example.com. It may have a port from 1 to 65535, and no spaces."
         )
     if "@" in parts.netloc:
         raise ValueError("Leave out the user name and password: deliveries are signed instead.")

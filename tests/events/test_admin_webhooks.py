@@ -135,7 +135,7 @@ def test_webhook_change_of_address_and_events(hook: Endpoint, ada: Client) -> No
     assert (hook.url, hook.types) == (new["url"], new["types"])
     assert hook.failing_since is None
     assert newest(Action.WEBHOOK_CHANGED).detail == (
-        f"https://new.example/ ({hook.pk}): URL was {PUBLIC_URL}; "
+        f"https://new.example/… ({hook.pk}): URL was {PUBLIC_URL}; "
         "document.completed → document.sent"
     )
     ada.post(page(hook, "edit"), new)
@@ -324,7 +324,9 @@ def test_webhook_list_shows_state_last_delivery_and_failures_of_a_day(
         assert staff.shown(ada, f"?state={state}", LIST).result_list == [expected]
 
 
-def test_webhook_s_query_is_for_its_admins_alone(hook: Endpoint, ada: Client, sam: Client) -> None:
+def test_what_follows_a_webhook_s_host_is_for_its_admins_alone(
+    hook: Endpoint, ada: Client, sam: Client
+) -> None:
     assert "token=letmein" in body(ada.get(page(hook)))
     for client in (sam, staff.signed_in(staff.operator())):
         html = body(client.get(page(hook)))

@@ -79,10 +79,14 @@ def test_url_is_refused_with_what_to_change() -> None:
 
 def test_laptop_may_have_any_target(settings: Any) -> None:
     settings.WEBHOOK_TARGETS = "any"
-    check_url("http://127.0.0.1:9000/hook")
-    check_url("http://localhost/")
-    with pytest.raises(ValueError, match="Begin the URL with https:// or http://"):
-        check_url("file:///etc/passwd")
+    for host in (
+        *("127.0.0.1:9000", "[::1]:9000", "localhost", "receiver:5001", "my_receiver:5001"),
+        *("hooks.internal_net.example", "receiver.", "hooks.example.com"),
+    ):
+        check_url(f"http://{host}/hook")
+    for url in ("file:///etc/passwd", "http:///", "http://a..b/", "http://-a/", "http://a b/"):
+        with pytest.raises(ValueError, match="Begin the URL with https:// or http://"):
+            check_url(url)
 
 
 def test_address_is_public_or_not() -> None:

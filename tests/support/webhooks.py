@@ -15,8 +15,8 @@ from events.webhooks import services
 from events.webhooks.models import Attempt, Delivery, Endpoint
 from tests.support.factories import Tenant, uid
 
-URL = "https://hooks.example.com/signed?token=letmein"  # the query is not for everybody
-PUBLIC_URL = "https://hooks.example.com/signed"
+URL = "https://hooks.example.com/letmein?token=letmein"  # only its host is for everybody
+PUBLIC_URL = "https://hooks.example.com/…"
 
 
 def endpoint(tenant: Tenant, url: str = URL) -> Endpoint:

@@ -58,7 +58,7 @@ class EndpointPage(ObjectPage):
                 "crumbs": self.crumbs(),
                 "warnings": filter(None, [waiting(endpoint.workspace)]),
                 "endpoint": endpoint,
-                # A query may have a token.
+                # What follows the host may be a secret.
                 "address": endpoint.url if may else endpoint.public_url,
                 "state": state_pill(endpoint),
                 "explanation": explanation(endpoint),
