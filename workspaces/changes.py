@@ -141,7 +141,7 @@ def solely_administered_by(user: User) -> list[Workspace]:
 
 @transaction.atomic
 def deactivate(account: User, *, even_last_admin: bool = False) -> None:
-    """Ends an account's sessions, and lets it sign in no more.
+    """Ends an account's sessions (`sessions.end_closed`), and lets it sign in no more.
 
     Raises:
         LastAdmin: a workspace would have no admin left.

@@ -10,6 +10,7 @@ from django.db.models import QuerySet
 
 from config.console.object_page import OnceForm
 from config.key_format import contains_raw_key
+from workspaces import mails
 from workspaces.models import LOGIN_LENGTH, Membership, Workspace
 
 if TYPE_CHECKING:
@@ -89,7 +90,8 @@ class StaffForm(ReasonForm):
         super().__init__(*args)
         self.login = login
         self.fields["typed"].label = f"Type {login}"
-        self.fields["reason"].help_text = "It is kept in the audit log."
+        told = " Other operators get an e-mail, and so does the user." if mails.available() else ""
+        self.fields["reason"].help_text = f"It is kept in the audit log.{told}"
 
     def clean_typed(self) -> str:
         typed: str = self.cleaned_data["typed"]
@@ -104,8 +106,8 @@ class InvitationForm(forms.Form):
     email = forms.EmailField(
         label="E-mail",
         max_length=LOGIN_LENGTH,
-        help_text="Only the owner of this address can accept. It becomes their login. Admins "
-        "manage keys, webhooks and other admins, and read the audit log.",
+        help_text="It becomes their login. Admins manage keys, webhooks and other admins, and read "
+        "the audit log.",
         widget=forms.EmailInput({"autofocus": True, "autocomplete": "off"}),
     )
 

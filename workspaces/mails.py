@@ -20,8 +20,8 @@ from django.urls import reverse
 from django.utils import timezone
 
 from config.management.progress import first_line
-from config.request_context import base_url
-from workspaces.models import Mail, Membership, Workspace
+from config.request_context import base_url, client_info
+from workspaces.models import CAN_SIGN_IN, Mail, Membership, Workspace
 
 logger = logging.getLogger(__name__)
 
@@ -46,6 +46,22 @@ def send(request: HttpRequest, subject: str, template: str, facts: dict[str, Any
     if available():
         text = render_to_string(template, {**facts, "base_url": base_url(request)}, request)
         Mail.objects.create(to=to, subject=subject, text=text.strip())
+
+
+def tell_account(
+    account: User, what: str, *details: str, by: str, and_operators: bool = False
+) -> None:
+    """Adds an e-mail about the account's security. Nobody can choose not to get it."""
+    if available():
+        address, _ = client_info()
+        facts = {"what": what, "account": account, "details": details, "by": by, "address": address}
+        facts |= {"base_url": settings.BASE_URL, "support_email": settings.SUPPORT_EMAIL}
+        text = render_to_string("registration/account_email.txt", facts).strip()
+        told = [account]
+        if and_operators:
+            told += User.objects.filter(is_superuser=True, **CAN_SIGN_IN)
+        for to in {address_of(each).lower() for each in told} - {""}:
+            Mail.objects.create(to=to, subject=f"{what}: {account}", text=text)
 
 
 def tell_admins(

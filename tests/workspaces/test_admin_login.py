@@ -106,7 +106,7 @@ def test_login_is_throttled_by_account_whether_it_exists_or_not(ada: User, login
     response = sign_in(login, PASSWORD, address="192.0.2.99")
     assert response.status_code == 429
     assert "Too many attempts. Try again in" in response.content.decode()
-    assert 1 <= int(response["Retry-After"]) <= 300
+    assert 1 <= int(response["Retry-After"]) <= 3600
     assert len(entries()) == ACCOUNT.attempts
     assert sign_in(login.upper(), PASSWORD).status_code == 429
     assert sign_in("other@acme.example").status_code == 200
@@ -214,9 +214,9 @@ def redis(settings: Any) -> Iterator[Proxy]:
 def test_login_is_throttled_without_the_counter(ada: User, redis: Proxy, fault: str) -> None:
     getattr(redis, fault)()
     tried = redis.accepted
-    statuses = [sign_in(ada.username).status_code for _ in range(13)]
+    statuses = [sign_in(ada.username).status_code for _ in range(ACCOUNT.attempts + 3)]
     assert statuses == [200] * ACCOUNT.attempts + [429] * 3
-    assert redis.accepted - tried < 13  # most did not wait for it
+    assert redis.accepted - tried < ACCOUNT.attempts  # most did not wait for it
     assert sign_in("other@acme.example").status_code == 200
 
 

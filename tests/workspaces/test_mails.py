@@ -15,9 +15,12 @@ from django.core.management import call_command
 from django.test import Client, RequestFactory
 from django.urls import reverse
 from django.utils import timezone
+from django_otp.oath import totp
+from django_otp.plugins.otp_totp.models import TOTPDevice
 
 from apikeys.mails import notify_of_keys
 from apikeys.models import ApiKey
+from audit.models import Action
 from events.webhooks import services
 from events.webhooks.models import Endpoint
 from tests.support import staff, webhooks
@@ -28,7 +31,8 @@ from tests.support.server import eventually
 from tests.support.staff import body
 from tests.support.usage import refused
 from workspaces import changes, mails
-from workspaces.models import Mail
+from workspaces.accounts import recovery_codes, rights, second_factor
+from workspaces.models import Mail, NoMails
 
 BASE = "https://api.acme.example"
 SECURITY = reverse("admin:security")
@@ -149,6 +153,100 @@ def test_checkbox_ends_emails_about_workspaces(acme: Tenant) -> None:
         assert (" checked> No e-mails" in body(ada.get(SECURITY))) == bool(form)
         services.switch_off(webhooks.endpoint(acme), reason="410")
         assert [to for to, _ in arrived()] == expected
+
+
+def test_choice_of_emails_is_recorded_and_needs_the_password(acme: Tenant) -> None:
+    ada = staff.signed_in(acme.admin)
+    for form in ({"no_mails": "on"}, {}):
+        ada.post(SECURITY, {"do": "mails", **form})
+    staff.not_recent(ada)
+    response = ada.post(SECURITY, {"do": "mails", "no_mails": "on"})
+    assert response["Location"].startswith(reverse("admin:confirm_password"))
+    assert [(person, member, detail) for _, person, member, detail in staff.told()] == [
+        (ADA, ADA, "e-mails about workspaces: no"),
+        (ADA, ADA, "e-mails about workspaces: yes"),
+    ]
+
+
+# --- About accounts, whether their users want e-mails about workspaces or not
+
+
+def make_operator(ada: User) -> None:
+    TOTPDevice.objects.create(user=ada, name="app")
+    rights.change(ada, "operator", True, by=OLGA, reason="She joins the team")
+
+
+def end_operator(ada: User) -> None:
+    User.objects.filter(pk=ada.pk).update(is_superuser=True)
+    rights.change(ada, "operator", False, by=OLGA, reason="She leaves")
+
+
+def make_support(ada: User) -> None:
+    TOTPDevice.objects.create(user=ada, name="app")
+    rights.change(ada, "support", True, by=OLGA, reason="She joins the team")
+
+
+def make_operator_by_a_command(ada: User) -> None:
+    ada.is_superuser = True
+    ada.save()
+
+
+def add_a_second_factor(ada: User) -> None:
+    client = staff.signed_in(ada)
+    client.post(reverse("admin:security_app"), {"start": "yes"})
+    device = TOTPDevice.objects.get()
+    client.post(reverse("admin:security_app"), {"code": f"{totp(device.bin_key):06d}"})
+
+
+def remove_the_second_factor(ada: User) -> None:
+    TOTPDevice.objects.create(user=ada, name="app")
+    second_factor.remove(ada, by=OLGA)
+
+
+def make_recovery_codes(ada: User) -> None:
+    TOTPDevice.objects.create(user=ada, name="app")
+    staff.signed_in(ada).post(reverse("admin:security_codes"))
+
+
+def use_a_recovery_code(ada: User) -> None:
+    [code, *_] = recovery_codes.make(ada, by=ADA)
+    second_factor.verify(RequestFactory().get("/"), ada, code, refused=Action.LOGIN_FAILED)
+
+
+NOTICES = [
+    (make_operator, [ADA, OLGA], "Made an operator", "Reason: She joins the team"),
+    (end_operator, [ADA, OLGA], "Rights of an operator ended", "Reason: She leaves"),
+    (make_support, [ADA, OLGA], "Made support staff", "Reason: She joins the team"),
+    (make_operator_by_a_command, [ADA, OLGA], "Made an operator", "By: "),
+    (lambda ada: staff.give_password(ada, "another one"), [ADA], "Password changed", "By: "),
+    (add_a_second_factor, [ADA], "Second factor set up", f"By: {ADA}"),
+    (remove_the_second_factor, [ADA], "Second factor removed", f"By: {OLGA}"),
+    (make_recovery_codes, [ADA], "Recovery codes made", f"By: {ADA}"),
+    (use_a_recovery_code, [ADA], "Recovery code used", "Codes left: 9"),
+]
+
+
+@pytest.mark.parametrize(("act", "to", "what", "text"), NOTICES)
+def test_users_are_told_what_changes_the_security_of_their_account(
+    acme: Tenant, act: Any, to: list[str], what: str, text: str
+) -> None:
+    NoMails.objects.create(user=acme.admin)
+    act(acme.admin)
+    assert arrived() == [(each, f"{what}: {ADA}") for each in to]
+    for message in mail.outbox:
+        assert f"{what}: {ADA} at {BASE}\n" in message.body
+        assert f"\n{text}" in message.body
+
+
+def test_page_promises_emails_about_rights_only_with_a_mail_server(
+    acme: Tenant, settings: Any
+) -> None:
+    TOTPDevice.objects.create(user=acme.admin, name="app")
+    for settings.EMAIL_HOST in ("mail.example", ""):
+        for name in ("make_operator", "make_support"):
+            url = reverse(f"admin:auth_user_{name}", args=[acme.admin.pk])
+            html = body(staff.signed_in(User.objects.get(username=OLGA)).get(url))
+            assert ("Other operators get an e-mail" in html) == bool(settings.EMAIL_HOST)
 
 
 def test_without_a_mail_server_nothing_waits(acme: Tenant, settings: Any) -> None:

@@ -37,8 +37,9 @@ NEW = {"new_password1": f"{PASSWORD} 2", "new_password2": f"{PASSWORD} 2"}
 @pytest.fixture
 def ada(acme: Tenant, settings: Any) -> User:
     """Acme's admin; there is a mail server."""
-    settings.EMAIL_HOST = "mail.example"
-    return give_password(acme.admin, PASSWORD)
+    ada = give_password(acme.admin, PASSWORD)
+    settings.EMAIL_HOST, settings.BASE_URL = "mail.example", "http://testserver"
+    return ada
 
 
 def ask(login: str, address: str = "192.0.2.1") -> Any:
@@ -101,7 +102,8 @@ def test_address_that_is_changed_is_told_and_its_links_end(ada: User, email: str
     desk.post(page, {"email": ada.username, "first_name": "Ada"})
     desk.post(page, {"email": "mallory@evil.example", "first_name": "Ada"})
     text = sent_to(ada)  # one e-mail only
-    assert "olga@operators.example has changed the e-mail address of the account admin@acme" in text
+    assert "E-mail address changed: admin@acme.example at http://testserver\n" in text
+    assert "By: olga@operators.example\n" in text
     assert "evil" not in text
     assert "/reset/" not in text
     ada.refresh_from_db()
@@ -221,7 +223,8 @@ def test_reset_without_mail_server_says_whom_to_ask(db: None, settings: Any) -> 
 
 
 def test_user_gets_an_email_when_a_new_browser_has_signed_in(ada: User) -> None:
-    browser = Client(REMOTE_ADDR="192.0.2.1", headers={"User-Agent": "Firefox"})
+    agent = "https://evil.example/ Firefox"
+    browser = Client(REMOTE_ADDR="192.0.2.1", headers={"User-Agent": agent})
     form = {"username": ada.username, "password": PASSWORD}
     for _ in range(2):  # the second time it is known
         assert browser.post(LOGIN, form).status_code == 302
@@ -229,6 +232,7 @@ def test_user_gets_an_email_when_a_new_browser_has_signed_in(ada: User) -> None:
     text = sent_to(ada)
     assert "Address: 192.0.2.1\nBrowser: Firefox\n" in text
     assert "http://testserver/admin/security/" in text
+    assert "evil" not in text
     assert Client().post(LOGIN, {**form, "password": "wrong"}).status_code == 200
     sent_to(ada)  # nothing more
 

@@ -12,9 +12,10 @@ from django.utils import timezone
 
 from audit.models import Action, AuditEntry
 from tests.support import staff
-from tests.support.factories import Tenant
+from tests.support.factories import Tenant, at
 from tests.support.fixtures import AccessLog
 from tests.support.staff import asked
+from workspaces import changes
 from workspaces.accounts import sessions
 from workspaces.models import Session
 
@@ -162,6 +163,24 @@ def test_recent_sign_ins_show_failed_ones_of_the_own_account(acme: Tenant) -> No
     assert "Failed" in page.content.decode()
 
 
+def test_failed_sign_ins_displace_no_other_ones(acme: Tenant, ada: Client) -> None:
+    login = acme.admin.username
+    staff.happened(12, action=Action.LOGIN_FAILED, person=login)
+    staff.happened(12, action=Action.LOGIN, person=login, created_at=at("2026-02-01 12:00:00"))
+    page: Any = ada.get(SECURITY)
+    shown = [each.action for each in page.context["sign_ins"]]
+    assert shown == [Action.LOGIN_FAILED] * 10 + [Action.LOGIN] * 10
+
+
+def test_account_that_is_opened_again_has_none_of_its_earlier_sessions(acme: Tenant) -> None:
+    stolen = staff.signed_in(acme.admin)
+    changes.deactivate(acme.admin, even_last_admin=True)
+    assert not is_signed_in(stolen)
+    acme.admin.is_active = True
+    acme.admin.save()
+    assert not is_signed_in(stolen)
+
+
 def test_operator_ends_all_sessions_of_somebody(acme: Tenant) -> None:
     phone, desk = opened(acme.admin, SAFARI), staff.signed_in(staff.operator())
     url = reverse("admin:auth_user_end_sessions", args=[acme.admin.pk])
@@ -171,11 +190,15 @@ def test_operator_ends_all_sessions_of_somebody(acme: Tenant) -> None:
     entry = AuditEntry.objects.get(action=Action.SESSIONS_ENDED)
     assert (entry.person, entry.member) == ("olga@operators.example", acme.admin.username)
     assert entry.detail == "sessions: 2"
+    own = reverse("admin:auth_user_end_sessions", args=[staff.operator().pk])
+    assert desk.post(own)["Location"] == SECURITY
+    assert is_signed_in(desk)
 
 
-def test_other_programs_are_named_by_the_first_word() -> None:
-    named = [sessions.in_words(each) for each in ("curl/8.1", "Bot/2 x", "")]
-    assert named == ["curl", "Bot", "Unknown browser"]
+def test_programs_are_named_in_words_of_ours_only() -> None:
+    written = ("curl/8.1", "evil.example/ sign in there (Linux)", "")
+    named = [sessions.in_words(each) for each in written]
+    assert named == ["curl", "Unknown browser on Linux", "Unknown browser"]
 
 
 def test_users_change_their_own_name_only_and_the_log_has_it(acme: Tenant) -> None:

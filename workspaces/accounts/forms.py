@@ -29,7 +29,7 @@ class LoginForm(UserModelForm):
     email = forms.EmailField(
         label="E-mail",
         max_length=LOGIN_LENGTH,
-        help_text="It is the login.",
+        help_text="It is the login, unless the account has one that is no e-mail address.",
         widget=forms.EmailInput({"autocomplete": "off"}),
     )
 

@@ -23,7 +23,7 @@ from config.console.site import with_csp
 from workspaces.accounts import invitations
 from workspaces.accounts.forms import InvitedAccountForm
 from workspaces.accounts.invitations import NotOpen
-from workspaces.accounts.throttle import Attempt, Limit, TooManyAttempts, responds_429
+from workspaces.accounts.throttle import Attempt, Limit, TooManyAttempts, takes_password
 from workspaces.models import Invitation, can_sign_in
 
 KEY = "invitation"  # in the session: the id of the invitation that was opened
@@ -40,7 +40,7 @@ ADVICE = "Ask the person who invited you for a new link."
 
 @with_csp
 @never_cache
-@responds_429
+@takes_password
 @require_http_methods(["GET", "HEAD", "POST"])
 @sensitive_post_parameters()
 def invitation(request: HttpRequest) -> HttpResponse:
@@ -77,7 +77,7 @@ def respond(request: HttpRequest, opened: Invitation) -> HttpResponse:
     """The page for a new user, for the invited one, or for somebody else."""
     account = invitations.account_of(opened)
     signed_in = request.user if request.user.is_authenticated else None
-    if signed_in is not None and signed_in != account:
+    if signed_in is not None and not (signed_in == account and site.has_permission(request)):
         return page(request, opened, other=signed_in)
     if account is None:
         return new_account(request, opened)

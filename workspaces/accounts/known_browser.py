@@ -2,7 +2,7 @@
 
 Somebody who fails to sign in on purpose uses up the account's limit, but not that of such a
 browser, so nobody can lock the account's user out (OWASP: "Slow Down Online Guessing Attacks with
-Device Cookies").
+Device Cookies"). The cookie is signed: to whom it belongs is known without the database.
 """
 
 from django.conf import settings
@@ -14,13 +14,14 @@ from django.urls import reverse
 
 COOKIE = "known_browser"
 MAX_AGE = 365 * 24 * 60 * 60  # seconds after the last sign-in
+SIGNER = TimestampSigner(salt="known browser")
 
 
 def remember(response: HttpResponseBase, user: User) -> None:
     """Sets the cookie: the user has just signed in, or has a new password."""
     response.set_cookie(
         COOKIE,
-        _signer(user).sign(str(user.pk)),
+        SIGNER.sign(f"{user.pk}-{user.get_session_auth_hash()}"),
         max_age=MAX_AGE,
         path=reverse("admin:index"),
         secure=settings.SESSION_COOKIE_SECURE,
@@ -29,15 +30,19 @@ def remember(response: HttpResponseBase, user: User) -> None:
     )
 
 
-def cookie_of(request: HttpRequest, user: User) -> str:
-    """The cookie, if it is this user's and the password is still the same; otherwise ""."""
-    cookie = request.COOKIES.get(COOKIE, "")
+def account_in(request: HttpRequest) -> str:
+    """The id of the account that the browser has signed in to; "" if it has to none."""
+    return _value(request).partition("-")[0]
+
+
+def knows(request: HttpRequest, user: User) -> bool:
+    """Whether the browser has signed in to the user's account; a new password ends that."""
+    hashes = (user.get_session_auth_hash(), *user.get_session_auth_fallback_hash())
+    return _value(request) in [f"{user.pk}-{each}" for each in hashes]
+
+
+def _value(request: HttpRequest) -> str:
     try:
-        return cookie if _signer(user).unsign(cookie, MAX_AGE) == str(user.pk) else ""
+        return SIGNER.unsign(request.COOKIES.get(COOKIE, ""), MAX_AGE)
     except BadSignature:
         return ""
-
-
-def _signer(user: User) -> TimestampSigner:
-    """The password's hash is part of the key, so a new password ends all cookies."""
-    return TimestampSigner(salt=f"known browser {user.password}")

@@ -28,7 +28,7 @@ from workspaces.accounts.logins import with_login
 from workspaces.accounts.pages import SitePage
 from workspaces.accounts.rights import confirm_address
 from workspaces.accounts.sign_in import check_own_password
-from workspaces.accounts.throttle import Attempt, Limit, responds_429, usage_of
+from workspaces.accounts.throttle import Attempt, Limit, responds_429, takes_password, usage_of
 from workspaces.mails import address_of
 from workspaces.models import can_sign_in
 
@@ -72,7 +72,7 @@ class Change(SitePage, PasswordChangeView):
         return response
 
 
-change = responds_429(Change.as_view())
+change = takes_password(Change.as_view())
 
 
 class ResetForm(forms.Form):
@@ -143,6 +143,7 @@ class Reset(SitePage, PasswordResetView):
         return super().post(request, *args, **kwargs)
 
 
+@method_decorator(takes_password, name="dispatch")
 class NewPassword(SitePage, PasswordResetConfirmView):
     """A link that sets a password: Django redirects to a URL without the token, and asks there."""
 

@@ -1,21 +1,20 @@
-"""Records changes of accounts, made in a page, by a command or in a shell, and sign-outs.
+"""Records changes of accounts that are saved or deleted, and sign-outs.
 
-Of changes by `QuerySet.update` or `bulk_create`, which send no signals, nothing is recorded.
+Changes by `QuerySet.update`, `bulk_create` or of groups are recorded by who makes them.
 """
 
 from collections.abc import Iterable
-from functools import partial
 from typing import Any
 
 from django.contrib.auth.models import User
 from django.contrib.auth.signals import user_logged_out
 from django.db import transaction
-from django.db.models import Model
-from django.db.models.signals import m2m_changed, post_delete, pre_save
+from django.db.models.signals import post_delete, pre_save
 
 from audit.models import Action
 from audit.record import record
 from config.request_context import actor
+from workspaces import mails
 
 # In this order in an entry, so that the end, which is cut off if it is too long, matters least.
 FIELDS = ("is_superuser", "is_staff", "is_active", "username", "email", "first_name", "last_name")
@@ -29,9 +28,6 @@ def record_changes() -> None:
     User.save = transaction.atomic(savepoint=False)(User.save)  # type: ignore[method-assign]
     pre_save.connect(record_save, User)
     post_delete.connect(record_deletion, User)
-    links = {"group": User.groups.through, "permission": User.user_permissions.through}
-    for target, through in links.items():
-        m2m_changed.connect(partial(record_links, target=target), through, weak=False)
     user_logged_out.connect(record_sign_out)
 
 
@@ -48,6 +44,10 @@ def record_save(*, instance: User, update_fields: Iterable[str] | None, **kwargs
     if is_new_hash_only or saved.isdisjoint((*FIELDS, "password")):
         return
     before = User.objects.select_for_update().filter(pk=instance.pk).first()
+    was_operator = before is not None and before.is_superuser
+    if "is_superuser" in saved and instance.is_superuser != was_operator:
+        made = Action.OPERATOR_MADE if instance.is_superuser else Action.OPERATOR_ENDED
+        mails.tell_account(instance, made.label, by=actor(), and_operators=True)
     if before is None:
         rights = _differences(User(), instance, RIGHTS)
         confirmed = hasattr(instance, "confirmed_address")
@@ -60,40 +60,11 @@ def record_save(*, instance: User, update_fields: Iterable[str] | None, **kwargs
         record(Action.ACCOUNT_CHANGED, **who, detail=detail)
     if "password" in saved and before.password != instance.password:
         record(Action.PASSWORD_CHANGED, **who)
+        mails.tell_account(before, Action.PASSWORD_CHANGED.label, by=actor())
 
 
 def record_deletion(*, instance: User, **kwargs: Any) -> None:
     record(Action.ACCOUNT_DELETED, by=actor(), member=instance.username)
-
-
-def record_links(
-    *,
-    target: str,
-    sender: type[Model],
-    instance: Model,
-    action: str,
-    reverse: bool,
-    pk_set: set[int] | None,
-    **kwargs: Any,
-) -> None:
-    """Records that accounts are put into groups or given permissions, or the opposite.
-
-    Args:
-        target: "group" or "permission".
-        sender: the model of the links.
-        instance: an account, or a group or permission if `reverse` is set.
-        pk_set: the ids on the other side; None for all that are linked.
-    """
-    sign = {"post_add": "+", "pre_remove": "−", "pre_clear": "−"}.get(action)
-    if sign is None:
-        return
-    this, other = (target, "user") if reverse else ("user", target)
-    links: Any = sender._default_manager.filter(**{this: instance}).select_related("user", target)
-    if pk_set is not None:
-        links = links.filter(**{f"{other}__in": pk_set})
-    for link in links.order_by("user__username", f"{target}__name"):
-        detail = f"{target}s: {sign}{getattr(link, target)}"
-        record(Action.ACCOUNT_CHANGED, by=actor(), member=link.user.username, detail=detail)
 
 
 def _differences(before: User, after: User, names: Iterable[str]) -> str:

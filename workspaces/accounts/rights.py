@@ -7,23 +7,10 @@ from django.db.models import Q
 from audit.models import Action
 from audit.record import record
 from config.request_context import actor
+from workspaces import mails
 from workspaces.accounts import second_factor
 from workspaces.models import ConfirmedAddress, Membership, can_sign_in
 from workspaces.permissions import SUPPORT
-
-
-@transaction.atomic
-def save_rights(account: User, *, support: bool, operator: bool) -> None:
-    """Stores the account with these rights. Staff status, to sign in here, follows from them."""
-    account.is_superuser = operator
-    is_member = account.pk is not None and Membership.objects.filter(user=account).exists()
-    if support or operator:
-        account.is_staff = True
-    elif not is_member:
-        account.is_staff = False
-    account.save()
-    group = Group.objects.get(name=SUPPORT)
-    (account.groups.add if support else account.groups.remove)(group)
 
 
 class LastOperator(Exception):
@@ -64,11 +51,16 @@ def change(account: User, right: str, given: bool, *, by: str, reason: str) -> N
     others = [each for each in locked if each != account and can_sign_in(each)]
     if right == "operator" and not (given or others):
         raise LastOperator
-    rights = {each: has(account, each) for each in MADE} | {right: given}
-    save_rights(account, **rights)
+    if right == "operator":
+        # Without a signal: `recording` would record the same act once more.
+        User.objects.filter(pk=account.pk).update(is_superuser=given)
+    else:
+        group = Group.objects.get(name=SUPPORT)
+        (account.groups.add if given else account.groups.remove)(group)
     account.refresh_from_db()
-    actions = MADE if given else ENDED
-    record(actions[right], by=by, member=account.get_username(), detail=reason)
+    action = (MADE if given else ENDED)[right]
+    record(action, by=by, member=account.get_username(), detail=reason)
+    mails.tell_account(account, action.label, f"Reason: {reason}", by=by, and_operators=True)
 
 
 def is_support_staff(account: User) -> bool:

@@ -16,6 +16,7 @@ from django_otp.plugins.otp_totp.models import TOTPDevice
 
 from audit.models import Action
 from audit.record import record
+from workspaces import mails
 from workspaces.accounts import recovery_codes
 from workspaces.accounts.throttle import Attempt, too_many
 
@@ -85,6 +86,7 @@ def _replace_app(user: User, app: Device, *, by: str) -> list[str]:
     app.confirmed = True
     app.save()
     record(Action.SECOND_FACTOR_ADDED, by=by, member=user.get_username())
+    mails.tell_account(user, Action.SECOND_FACTOR_ADDED.label, by=by)
     return recovery_codes.make(user, by=by)
 
 
@@ -105,6 +107,8 @@ def verify(request: HttpRequest, user: User, typed: str, *, refused: Action) -> 
             device = _verified(request, StaticDevice, user, recovery_codes.stored(typed))
             if device is not None:
                 record(Action.RECOVERY_CODE_USED, by=login)
+                left = f"Codes left: {recovery_codes.left(user)}"
+                mails.tell_account(user, Action.RECOVERY_CODE_USED.label, left, by=login)
     if device is None:
         record(refused, by=login, detail="right password, wrong code")
         raise ValidationError("The code is wrong, or was used before.")
@@ -148,4 +152,5 @@ def remove(user: User, *, by: str) -> bool:
     StaticDevice.objects.devices_for_user(user).delete()
     if removed:
         record(Action.SECOND_FACTOR_REMOVED, by=by, member=user.get_username())
+        mails.tell_account(user, Action.SECOND_FACTOR_REMOVED.label, by=by)
     return bool(removed)

@@ -7,9 +7,11 @@ import segno
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse, reverse_lazy
 
+from audit.models import Action
 from config.console.base import request_user
 from config.console.object_page import ActionPage, Refused
 from config.console.reauthentication import recent_sign_in_required
+from workspaces import mails
 from workspaces.accounts import recovery_codes, second_factor, steps
 from workspaces.accounts.pages import page
 from workspaces.accounts.sign_in import CodePage
@@ -109,6 +111,7 @@ class NewCodes(OwnAction):
 
     def run(self) -> HttpResponse:
         codes = recovery_codes.make(self.user, by=self.login)
+        mails.tell_account(self.user, Action.RECOVERY_CODES_MADE.label, by=self.login)
         return _codes_page(self.request, codes, self.back)
 
 

@@ -7,10 +7,14 @@ from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.models import User
 from django.core.exceptions import BadRequest
+from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.views.decorators.cache import never_cache
 
+from audit.models import Action
+from audit.record import record
 from config.console.base import request_user
+from config.console.reauthentication import recent_sign_in_required
 from workspaces import mails
 from workspaces.accounts import recovery_codes, second_factor, sessions
 from workspaces.accounts.forms import NameForm
@@ -50,6 +54,8 @@ def security(request: HttpRequest) -> HttpResponse:
 def change(request: HttpRequest, user: User, response: HttpResponse) -> str:
     """Does what a form of the page asks for; returns the message about it."""
     sent = request.POST
+    if sent.get("do") in ("name", "mails"):
+        recent_sign_in_required(request)
     match sent.get("do"):
         case "name":
             form = NameForm(sent, instance=copy(user))
@@ -58,10 +64,7 @@ def change(request: HttpRequest, user: User, response: HttpResponse) -> str:
             form.save()
             return "Your name was changed."
         case "mails":
-            NoMails.objects.filter(user=user).delete()
-            if "no_mails" in sent:
-                NoMails.objects.get_or_create(user=user)
-            return "Your choice of e-mails was saved."
+            return choose_mails(user, "no_mails" not in sent)
         case "theme":
             secure: Any = {"secure": settings.SESSION_COOKIE_SECURE, "httponly": True}
             response.set_cookie(THEME, sent.get(THEME, "")[:5], YEAR, samesite="Lax", **secure)
@@ -69,6 +72,18 @@ def change(request: HttpRequest, user: User, response: HttpResponse) -> str:
     only = "" if "all" in sent else sent.get("session") or "none"
     ended = sessions.end(user, by=str(user), only=only, but=request.session.session_key)
     return "Signed out there." if ended else "It had ended already."
+
+
+@transaction.atomic
+def choose_mails(user: User, wanted: bool) -> str:
+    """Switches e-mails about workspaces on or off."""
+    if wanted:
+        NoMails.objects.filter(user=user).delete()
+    else:
+        NoMails.objects.get_or_create(user=user)
+    detail = f"e-mails about workspaces: {'yes' if wanted else 'no'}"
+    record(Action.ACCOUNT_CHANGED, by=str(user), member=str(user), detail=detail)
+    return "Your choice of e-mails was saved."
 
 
 @never_cache

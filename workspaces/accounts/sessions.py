@@ -6,7 +6,6 @@ moved while the session is used, once a minute at most, so a page seldom writes.
 """
 
 import hashlib
-import re
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -18,6 +17,7 @@ from django.contrib.auth.signals import user_logged_in
 from django.contrib.sessions.backends import db
 from django.contrib.sessions.backends.base import SessionBase
 from django.db.models import QuerySet, Value
+from django.db.models.signals import post_save
 from django.dispatch import receiver
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
@@ -25,7 +25,7 @@ from django.utils import timezone
 from audit.models import NEWEST_FIRST, Action, AuditEntry, folded
 from audit.record import record, stored_client
 from config.request_context import note
-from workspaces.models import Session
+from workspaces.models import Session, can_sign_in
 
 STORED_EVERY = timedelta(minutes=1)
 SIGNED_IN_AT = "signed_in_at"  # of the session: seconds since 1970
@@ -57,6 +57,13 @@ def begin(request: HttpRequest, **kwargs: Any) -> None:
     """The user has just signed in."""
     request.session[SIGNED_IN_AT] = int(timezone.now().timestamp())
     move_end(request.session)
+
+
+@receiver(post_save, sender=User)
+def end_closed(instance: User, **kwargs: Any) -> None:
+    """Ends the sessions of a closed account, so that none goes on if it is opened again."""
+    if not can_sign_in(instance):
+        Session.objects.filter(user=instance).delete()
 
 
 def move_end(session: SessionBase) -> None:
@@ -121,11 +128,13 @@ def end(user: User, *, by: str, only: str = "", but: str | None = None) -> int:
 
 
 def sign_ins_of(user: User) -> list[AuditEntry]:
-    """The last sign-ins to the account, and the attempts that failed."""
+    """The last sign-ins to the account, and the last that failed: none displaces another kind."""
     entries = AuditEntry.objects.exclude(person="").annotate(folded=folded("person"))
     own = entries.filter(folded=folded(Value(user.get_username())))
-    own = own.filter(action__in=(Action.LOGIN, Action.LOGIN_FAILED))
-    found: list[Any] = list(own.order_by(*NEWEST_FIRST)[:10])
+    found: list[Any] = []
+    for action in (Action.LOGIN, Action.LOGIN_FAILED):
+        found += own.filter(action=action).order_by(*NEWEST_FIRST)[:10]
+    found.sort(key=lambda entry: (entry.created_at, entry.id), reverse=True)
     for each in found:
         each.browser = in_words(each.user_agent)
     return found
@@ -136,10 +145,9 @@ def _open(user: User) -> QuerySet[Session]:
 
 
 def in_words(user_agent: str) -> str:
-    """ "Firefox on Windows"; of other programs the first word of the user agent."""
+    """ "Firefox on Windows": words of ours only, since anybody may write anything into it."""
     browser, system = (
         next((name or part for part, name in names.items() if part in user_agent), "")
         for names in (BROWSERS, SYSTEMS)
     )
-    text = browser or re.split(r"[/\s]", user_agent)[0][:40] or "Unknown browser"
-    return f"{text} on {system}" if system else text
+    return f"{browser or 'Unknown browser'}{system and f' on {system}'}"

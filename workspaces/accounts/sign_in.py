@@ -19,10 +19,10 @@ from audit.record import record
 from config.console.base import request_user
 from config.console.reauthentication import entered
 from config.key_format import contains_raw_key
-from workspaces.accounts import known_browser, second_factor, steps
+from workspaces.accounts import known_browser, second_factor, steps, throttle
 from workspaces.accounts.logins import loggable, with_login
 from workspaces.accounts.pages import FormView, SitePage
-from workspaces.accounts.throttle import ACCOUNT, BROWSER, SIGNED_IN, Attempt, responds_429
+from workspaces.accounts.throttle import Attempt, responds_429, takes_password
 
 SECRET = re.compile("password|secret|token|code")  # in the names of fields
 
@@ -50,8 +50,9 @@ class LoginForm(AdminAuthenticationForm):
         user = with_login(login).first()
         if user is not None:
             login = self.cleaned_data["username"] = user.username
-        browser = known_browser.cookie_of(self.request, user) if user else ""
-        counter = (BROWSER, browser) if browser else (ACCOUNT, login.casefold())
+        counter = (throttle.ACCOUNT, login.casefold())
+        if user is not None and known_browser.knows(self.request, user):
+            counter = (throttle.BROWSER, str(user.pk))
         attempt = Attempt(self.request, counter)
         attempt.check()
         try:
@@ -76,7 +77,7 @@ class SignIn(SitePage, LoginView):
         return steps.after_password(self.request, user, self.get_success_url())
 
 
-sign_in = responds_429(SignIn.as_view())
+sign_in = takes_password(SignIn.as_view())
 
 
 class CodeForm(forms.Form):
@@ -179,7 +180,7 @@ def check_own_password(request: HttpRequest, password: str) -> None:
         ValidationError: it is wrong, or too many were.
     """
     user: User = request_user(request)
-    attempt = Attempt(request, (SIGNED_IN, str(user.pk)))
+    attempt = Attempt(request, (throttle.SIGNED_IN, str(user.pk)))
     attempt.check()
     if not user.check_password(password):
         attempt.count()
@@ -187,7 +188,7 @@ def check_own_password(request: HttpRequest, password: str) -> None:
         raise forms.ValidationError("The password is wrong.", code="password_incorrect")
 
 
-@method_decorator(responds_429, name="dispatch")
+@method_decorator(takes_password, name="dispatch")
 class ConfirmPassword(SitePage, RedirectURLMixin, FormView):
     """The page that asks for the password again; it leads back to `next`, on this site only.
 

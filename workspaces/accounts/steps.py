@@ -12,10 +12,9 @@ from django_otp.models import Device
 
 from audit.models import Action
 from audit.record import record
-from config.request_context import client_address
 from workspaces import mails
 from workspaces.accounts import known_browser, second_factor
-from workspaces.mails import address_of
+from workspaces.accounts.sessions import in_words
 from workspaces.models import CAN_SIGN_IN
 
 SECONDS_FOR_CODE = 10 * 60
@@ -73,8 +72,7 @@ def complete(
     login(request, user)
     if device is not None:
         django_otp.login(request, device)
-    if not known_browser.cookie_of(request, user):
-        subject, template = "A new browser has signed in", "registration/new_browser_email.txt"
-        context = {"address": client_address(request)}
-        mails.send(request, subject, template, context, address_of(user))
+    if not known_browser.knows(request, user):
+        browser = f"Browser: {in_words(request.headers.get('User-Agent', ''))}"
+        mails.tell_account(user, "A new browser has signed in", browser, by=user.get_username())
     known_browser.remember(response, user)

@@ -1,17 +1,21 @@
-"""Limits of failed attempts: to sign in, to enter a password again, to reset one."""
+"""Limits of failed attempts, and of passwords that are hashed at the same moment."""
 
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import wraps
+from threading import Semaphore
 from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.csrf import csrf_exempt, csrf_protect
 from django_ratelimit import ALL
 from django_ratelimit.core import get_usage
 
 from config.request_context import client_address, network_of
+from workspaces.accounts import known_browser
 
 logger = logging.getLogger(__name__)
 
@@ -26,9 +30,11 @@ class Limit:
 
 
 ADDRESS = Limit("address", 50)  # an office shares an address
-ACCOUNT = Limit("account", 10)  # from all addresses together
-BROWSER = Limit("browser", 10)  # one that has signed in to the account before
-SIGNED_IN = Limit("signed-in user", 10)
+# Of an account, from all addresses together. Also at the border of two of these hours, nobody has
+# more than 100 guesses within an hour.
+ACCOUNT = Limit("account", 20, minutes=60)
+BROWSER = Limit("browser", 15, minutes=60)  # all that have signed in to the account before
+SIGNED_IN = Limit("signed-in user", 15, minutes=60)
 
 
 class TooManyAttempts(ValidationError):
@@ -104,5 +110,37 @@ def responds_429(view: Callable[..., Any]) -> Callable[..., HttpResponse]:
             response.status_code = 429
             response["Retry-After"] = str(seconds)
         return response
+
+    return inner
+
+
+_hashing = {"": Semaphore(1)}  # of strangers; of accounts, by id
+
+
+def takes_password(view: Any) -> Any:
+    """For forms with a password: `responds_429`, and strangers hash one at once in a process.
+
+    So they take one thread from pages. A user, and a browser that has signed in to an account
+    before, have two of their own: people click twice. A refused form's body is not waited for. The
+    CSRF token is in the body, so it is checked in here and not by the middleware.
+    """
+    checked = csrf_protect(responds_429(view))
+
+    @csrf_exempt
+    @wraps(view)
+    def inner(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        if request.method != "POST":
+            return checked(request, *args, **kwargs)
+        user = request.user
+        who = str(user.pk) if user.is_authenticated else known_browser.account_in(request)
+        place = _hashing.setdefault(who, Semaphore(2))
+        if not place.acquire(blocking=False):
+            response = render(request, "admin/busy.html", status=503)
+            response["Retry-After"] = "2"
+            return response
+        try:
+            return checked(request, *args, **kwargs)
+        finally:
+            place.release()
 
     return inner

@@ -3,7 +3,6 @@
 from copy import copy
 from typing import Any
 
-from django.conf import settings
 from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
@@ -18,7 +17,7 @@ from workspaces import changes, mails
 from workspaces.accounts import passwords, second_factor, sessions
 from workspaces.accounts.forms import LoginForm
 from workspaces.accounts.logins import saving_login
-from workspaces.accounts.rights import is_support_staff, kinds_of, save_rights
+from workspaces.accounts.rights import is_support_staff, kinds_of
 from workspaces.mails import address_of
 from workspaces.models import CAN_SIGN_IN, ConfirmedAddress, can_sign_in
 
@@ -49,22 +48,23 @@ class CreateAccount(LinkPage):
 
     def prompt(self) -> Prompt:
         text = (
-            "For support staff of this service, who choose a password with a link that the next "
-            "page shows, once. When they have a second factor, their page here makes them "
-            "operators. People of a customer are invited on the "
+            "For staff of this service, who choose a password with a link that the next page "
+            "shows, once. When they have a second factor, their page here makes them support "
+            "staff or operators. People of a customer are invited on the "
             '<a href="{}">workspace’s page</a>.'
         )
         return Prompt(
-            title="Create a support account",
+            title="Create an account",
             button="Create the account",
             sentences=[format_html(text, reverse("admin:workspaces_workspace_changelist"))],
         )
 
     def run(self) -> HttpResponse:
         self.obj = self.form.instance
+        self.obj.is_staff = True
         self.obj.set_unusable_password()
         with saving_login():
-            save_rights(self.obj, support=True, operator=False)
+            self.obj.save()
         return self.link()
 
 
@@ -104,13 +104,11 @@ class AccountPage(ActionPage):
         }
 
     def run(self) -> str:
-        account, before = self.form.instance, address_of(self.obj)
+        account = self.form.instance
         with saving_login():
-            if address_of(account) != before:
-                subject = "The e-mail address of your account was changed"
-                template = "registration/email_changed_email.txt"
-                context = {"account": self.obj, "support_email": settings.SUPPORT_EMAIL}
-                mails.send(self.request, subject, template, context, before)
+            if address_of(account) != address_of(self.obj):
+                text = "E-mails about it, and links to set its password, go to another address now."
+                mails.tell_account(self.obj, "E-mail address changed", text, by=self.login)
             account.save()
         return f"{account} was changed."
 
@@ -178,8 +176,12 @@ class EndSessions(ActionPage):
         "else knows the password, set another one too."
     )
 
+    def check(self) -> None:
+        if self.obj == self.user:
+            raise Refused("This is your own account.", reverse("admin:security"))
+
     def run(self) -> str:
-        ended = sessions.end(self.obj, by=self.login, but=self.request.session.session_key)
+        ended = sessions.end(self.obj, by=self.login)
         return f"{self.obj} was signed out." if ended else f"{self.obj} was not signed in."
 
 

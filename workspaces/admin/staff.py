@@ -17,10 +17,10 @@ class MakeOperator(ActionPage):
     right, given = "operator", True
     title, danger = "Make {0} an operator?", True
     text = (
-        "An operator sees every workspace, its members, documents, audit log and the state of its "
-        "keys; suspends workspaces and changes plans; and makes, changes and deactivates accounts, "
-        "operators' too. It is the most that anybody can be here. It takes effect with the next "
-        "click of the user. Other operators get an e-mail, and the audit log keeps your reason."
+        "An operator sees every workspace, its members, documents, webhooks and audit log, not the "
+        "pages of its keys; suspends workspaces and changes plans; and makes, changes and "
+        "deactivates accounts, operators' too. It is the most that anybody can be here. It takes "
+        "effect with the next click of the user."
     )
 
     def check(self) -> None:
@@ -29,7 +29,7 @@ class MakeOperator(ActionPage):
         if not rights.may_get_one(self.obj):
             raise Refused(
                 f"{self.obj} has no second factor, or cannot sign in. First the user sets one up "
-                "on the page Security; nobody has this right without one."
+                "on the page Security; nobody gets this right here without one."
             )
 
     def form_arguments(self) -> dict[str, Any]:
@@ -52,7 +52,7 @@ class MakeSupport(MakeOperator):
     text = (
         "Support staff read the audit log, the refused requests and the documents of every "
         "workspace, not its keys. They change nothing. It takes effect with the next click of the "
-        "user. Operators get an e-mail, and the audit log keeps your reason."
+        "user."
     )
 
 
