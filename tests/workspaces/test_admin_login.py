@@ -1,13 +1,17 @@
 """Signing in: throttled, recorded, silent about who exists; and sessions that end."""
 
+import io
 import logging
 import threading
 import unicodedata
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
+from django.contrib.auth.hashers import PBKDF2PasswordHasher
 from django.contrib.auth.models import User
+from django.contrib.auth.tokens import default_token_generator
 from django.core.cache import caches
 from django.db import connection
 from django.test import Client
@@ -21,9 +25,11 @@ from tests.support.database import privileges
 from tests.support.factories import Tenant
 from tests.support.proxy import Proxy
 from tests.support.server import eventually
-from tests.support.staff import give_password
+from tests.support.staff import give_password, signed_in
+from workspaces.accounts import invitations
 from workspaces.accounts.logins import with_login
-from workspaces.accounts.throttle import ACCOUNT, ADDRESS, BROWSER, Attempt, Limit
+from workspaces.accounts.passwords import link
+from workspaces.accounts.throttle import ACCOUNT, ADDRESS, BROWSER, SIGNED_IN, Attempt, Limit
 from workspaces.models import Session
 
 pytestmark = pytest.mark.usefixtures("still_windows")
@@ -171,7 +177,7 @@ def exhaust(user: User) -> None:
 
 
 def test_login_of_a_known_browser_has_a_limit_of_its_own(ada: User) -> None:
-    browser = known_browser(ada)
+    browser, other = known_browser(ada), known_browser(ada)
     assert browser.get(INDEX).status_code == 302  # the cookie signs in to nothing
     for secret in (PASSWORD, ada.password):
         assert secret not in browser.cookies["known_browser"].value
@@ -179,7 +185,7 @@ def test_login_of_a_known_browser_has_a_limit_of_its_own(ada: User) -> None:
     assert attempt(browser, ada, PASSWORD) == 302  # nobody elsewhere locks it out
     for _ in range(BROWSER.attempts):
         assert attempt(browser, ada) == 200
-    assert attempt(browser, ada, PASSWORD) == 429
+    assert attempt(other, ada, PASSWORD) == 429  # all of them together
 
 
 @pytest.mark.parametrize("cookie", [None, "x", "1:abc:def", "\x00"])
@@ -197,6 +203,86 @@ def test_login_knows_no_browser_of_another_account_password_or_cookie(
         browser.cookies["known_browser"] = cookie.replace("1", str(ada.pk), 1)
     exhaust(ada)
     assert attempt(browser, ada, password) == 429
+
+
+class SlowHasher(PBKDF2PasswordHasher):
+    """Takes as long as the test wants, for wrong passwords."""
+
+    algorithm = "slow"
+    begun, may_end = threading.Semaphore(0), threading.Event()
+
+    def encode(self, password: str, salt: str, iterations: int | None = None) -> str:
+        if password == WRONG:
+            self.begun.release()
+            assert self.may_end.wait(10)
+        return super().encode(password, salt, iterations)
+
+
+class NeverRead(io.RawIOBase):
+    """A body that has not arrived."""
+
+    def read(self, size: int = -1) -> bytes:
+        raise AssertionError("the body was waited for")
+
+
+def refusals_of_strangers(acme: Tenant) -> Iterator[Any]:
+    """What strangers get at each door at which a password is hashed, before their body is there."""
+    reset = link("password_reset_confirm", acme.admin, default_token_generator)
+    _, token = invitations.create(
+        acme.workspace, "eve@x.example", "ADMIN", by=acme.admin, mailed=True
+    )
+    for number, opened in enumerate((LOGIN, reset, f"{reverse('invitation')}?token={token}")):
+        stranger: Any = Client(REMOTE_ADDR=f"198.51.100.{number}")
+        door = stranger.get(opened, follow=True).request["PATH_INFO"]
+        yield stranger.post(door, **{"wsgi.input": NeverRead(), "CONTENT_LENGTH": 100})
+
+
+def test_passwords_of_strangers_are_hashed_one_at_once_and_stop_no_page(
+    transactional_db: None, acme: Tenant, settings: Any
+) -> None:
+    settings.PASSWORD_HASHERS = [f"{__name__}.SlowHasher"]
+    SlowHasher.may_end.clear()
+    ada = give_password(acme.admin, PASSWORD)
+    browser, page = known_browser(ada), signed_in(ada)
+    guesser = known_browser(give_password(factories.user("bob@x.example", is_staff=True), PASSWORD))
+
+    def guess(who: Client, login: str) -> int:
+        try:
+            return who.post(LOGIN, {"username": login, "password": WRONG}).status_code
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor() as pool:
+        guesses = [pool.submit(guess, Client(), "nobody@acme.example")]
+        # A customer's own browser has two places, also to guess others' passwords.
+        guesses += [pool.submit(guess, guesser, ada.username) for _ in range(2)]
+        assert all(SlowHasher.begun.acquire(timeout=10) for _ in guesses)
+        for response in (*refusals_of_strangers(acme), guesser.post(LOGIN, {})):
+            assert (response.status_code, response["Retry-After"]) == (503, "2")
+            assert "Please try again in a few seconds" in response.content.decode()
+            assert "default-src 'self'" in response["Content-Security-Policy"]
+        assert page.get(INDEX).status_code == 200
+        assert attempt(browser, ada, PASSWORD) == 302
+        SlowHasher.may_end.set()
+        assert [each.result() for each in guesses] == [200] * 3
+    assert sign_in(ada.username, PASSWORD).status_code == 302
+
+
+def test_forms_with_a_password_need_their_token(acme: Tenant) -> None:
+    reset = link("password_reset_confirm", acme.admin, default_token_generator)
+    strict = Client(enforce_csrf_checks=True)
+    assert strict.post(LOGIN).status_code == 403
+    assert strict.post(reverse("invitation")).status_code == 403
+    assert strict.post(strict.get(reset)["Location"]).status_code == 403
+    strict.force_login(acme.admin)
+    for name in ("password_change", "confirm_password"):
+        assert strict.post(reverse(f"admin:{name}")).status_code == 403
+
+
+def test_account_has_at_most_100_guesses_in_any_hour() -> None:
+    limits = (ACCOUNT, BROWSER, SIGNED_IN)  # each counts for all of the account's browsers together
+    assert {limit.minutes for limit in limits} == {60}
+    assert 2 * sum(limit.attempts for limit in limits) <= 100
 
 
 @pytest.fixture

@@ -127,6 +127,7 @@ def test_invitations_a_day_are_limited(
     assert "Try again tomorrow." in body(invite(desk, acme.workspace))
     Invitation.objects.update(created_at=timezone.now() - timedelta(days=2))
     assert "Copy this link now" in body(invite(desk, acme.workspace))
+    assert told()[-1][3] == "ADMIN; replaces the earlier one"
 
 
 def test_invitation_is_for_operators_and_own_admins(acme: Tenant, umbrella: Tenant) -> None:

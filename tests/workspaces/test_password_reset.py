@@ -237,6 +237,16 @@ def test_user_gets_an_email_when_a_new_browser_has_signed_in(ada: User) -> None:
     sent_to(ada)  # nothing more
 
 
+def test_forms_with_a_password_name_the_account_for_password_managers(ada: User) -> None:
+    form, client = real_link(ada)[0], staff.signed_in(ada)
+    own = [reverse("admin:password_change"), reverse("admin:confirm_password")]
+    for each, url in [(Client(), form), *((client, url) for url in own)]:
+        html = each.get(url, follow=True).content.decode()
+        [field] = re.findall(r'<input [^>]*autocomplete="username"[^>]*>', html)
+        assert 'type="text"' in field
+        assert f'value="{ada}" readonly' in field
+
+
 def real_link(user: User) -> tuple[str, str]:
     """A link's path, and its token."""
     uid = urlsafe_base64_encode(str(user.pk).encode())

@@ -66,7 +66,8 @@ def create(
     for account in with_login(email).filter(is_active=True, is_staff=False):
         account.is_staff = True
         account.save(update_fields=["is_staff"])
-    locked.invitations.pending().filter(email=email).update(revoked_at=timezone.now())
+    earlier = locked.invitations.pending().filter(email=email)
+    replaces = "; replaces the earlier one" if earlier.update(revoked_at=timezone.now()) else ""
     token = secrets.token_urlsafe(32)
     invitation = locked.invitations.create(
         email=email,
@@ -81,7 +82,7 @@ def create(
         by=by.get_username(),
         member=email,
         workspace=locked.snapshot(),
-        detail=role,
+        detail=f"{role}{replaces}",
     )
     return invitation, token
 

@@ -44,8 +44,7 @@ def record_save(*, instance: User, update_fields: Iterable[str] | None, **kwargs
     if is_new_hash_only or saved.isdisjoint((*FIELDS, "password")):
         return
     before = User.objects.select_for_update().filter(pk=instance.pk).first()
-    was_operator = before is not None and before.is_superuser
-    if "is_superuser" in saved and instance.is_superuser != was_operator:
+    if "is_superuser" in saved and instance.is_superuser != (before or User()).is_superuser:
         made = Action.OPERATOR_MADE if instance.is_superuser else Action.OPERATOR_ENDED
         mails.tell_account(instance, made.label, by=actor(), and_operators=True)
     if before is None:

@@ -64,7 +64,7 @@ def change(request: HttpRequest, user: User, response: HttpResponse) -> str:
             form.save()
             return "Your name was changed."
         case "mails":
-            return choose_mails(user, "no_mails" not in sent)
+            return choose_mails(user, wanted="no_mails" not in sent)
         case "theme":
             secure: Any = {"secure": settings.SESSION_COOKIE_SECURE, "httponly": True}
             response.set_cookie(THEME, sent.get(THEME, "")[:5], YEAR, samesite="Lax", **secure)
@@ -75,8 +75,7 @@ def change(request: HttpRequest, user: User, response: HttpResponse) -> str:
 
 
 @transaction.atomic
-def choose_mails(user: User, wanted: bool) -> str:
-    """Switches e-mails about workspaces on or off."""
+def choose_mails(user: User, *, wanted: bool) -> str:
     if wanted:
         NoMails.objects.filter(user=user).delete()
     else:

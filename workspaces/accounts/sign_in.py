@@ -77,9 +77,6 @@ class SignIn(SitePage, LoginView):
         return steps.after_password(self.request, user, self.get_success_url())
 
 
-sign_in = takes_password(SignIn.as_view())
-
-
 class CodeForm(forms.Form):
     """A code. The field is text, since codes begin with zeros and recovery codes have letters."""
 

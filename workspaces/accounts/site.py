@@ -3,16 +3,16 @@
 from typing import Any
 
 from django.contrib.auth import SESSION_KEY
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponseRedirect
 from django.urls import URLPattern, URLResolver, path, reverse
 from django.utils.decorators import method_decorator
-from django.views.decorators.csrf import csrf_exempt
 
 from config.console import site
 from config.console.site import with_csp
 from workspaces.accounts import passwords, second_factor, sign_in
 from workspaces.accounts import second_factor_views as factor
 from workspaces.accounts.security import mailbox, security
+from workspaces.accounts.throttle import takes_password
 
 
 class Site(site.Site):
@@ -49,17 +49,16 @@ class Site(site.Site):
         """Whether the user may see the site: active staff, with a second factor if it is needed."""
         return super().has_permission(request) and second_factor.is_satisfied(request.user)
 
-    @method_decorator(csrf_exempt)  # `takes_password` checks the token
-    def login(
-        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
-    ) -> HttpResponse:
+    @method_decorator(takes_password)
+    def login(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
         """The sign-in form. A session without admin access is flushed."""
         if SESSION_KEY in request.session and not self.has_permission(request):
             request.session.flush()
             return HttpResponseRedirect(request.get_full_path())
         if request.method == "GET" and self.has_permission(request):
             return HttpResponseRedirect(reverse("admin:index"))
-        return with_csp(sign_in.sign_in)(request)
+        view: Any = sign_in.SignIn.as_view()
+        return with_csp(view)(request)
 
     def password_change(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None

@@ -14,6 +14,7 @@ from django.views.decorators.csrf import csrf_exempt, csrf_protect
 from django_ratelimit import ALL
 from django_ratelimit.core import get_usage
 
+from config.console.site import with_csp
 from config.request_context import client_address, network_of
 from workspaces.accounts import known_browser
 
@@ -118,11 +119,10 @@ _hashing = {"": Semaphore(1)}  # of strangers; of accounts, by id
 
 
 def takes_password(view: Any) -> Any:
-    """For forms with a password: `responds_429`, and strangers hash one at once in a process.
+    """For forms with a password: strangers' are served one at once, so pages lose one thread.
 
-    So they take one thread from pages. A user, and a browser that has signed in to an account
-    before, have two of their own: people click twice. A refused form's body is not waited for. The
-    CSRF token is in the body, so it is checked in here and not by the middleware.
+    An account's own browsers have two places: people click twice. Nobody waits for the body of a
+    refused form. The CSRF token is in the body, so it is checked here, not by the middleware.
     """
     checked = csrf_protect(responds_429(view))
 
@@ -135,7 +135,7 @@ def takes_password(view: Any) -> Any:
         who = str(user.pk) if user.is_authenticated else known_browser.account_in(request)
         place = _hashing.setdefault(who, Semaphore(2))
         if not place.acquire(blocking=False):
-            response = render(request, "admin/busy.html", status=503)
+            response = with_csp(render)(request, "admin/busy.html", status=503)
             response["Retry-After"] = "2"
             return response
         try:

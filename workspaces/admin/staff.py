@@ -17,10 +17,10 @@ class MakeOperator(ActionPage):
     right, given = "operator", True
     title, danger = "Make {0} an operator?", True
     text = (
-        "An operator sees every workspace, its members, documents, webhooks and audit log, not the "
-        "pages of its keys; suspends workspaces and changes plans; and makes, changes and "
-        "deactivates accounts, operators' too. It is the most that anybody can be here. It takes "
-        "effect with the next click of the user."
+        "An operator sees every workspace, its members, documents, webhooks and audit log, but not "
+        "its keys; suspends workspaces and changes plans; and makes, changes and deactivates "
+        "accounts, operators' too. Nobody can do more here. It takes effect with the user's next "
+        "click."
     )
 
     def check(self) -> None:
@@ -51,8 +51,7 @@ class MakeSupport(MakeOperator):
     title = "Make {0} support staff?"
     text = (
         "Support staff read the audit log, the refused requests and the documents of every "
-        "workspace, not its keys. They change nothing. It takes effect with the next click of the "
-        "user."
+        "workspace, not its keys. They change nothing. It takes effect with the user's next click."
     )
 
 
