@@ -238,7 +238,7 @@ def test_user_gets_an_email_when_a_new_browser_has_signed_in(ada: User) -> None:
 
 
 def test_forms_with_a_password_name_the_account_for_password_managers(ada: User) -> None:
-    form, client = real_link(ada)[0], staff.signed_in(ada)
+    client, form = staff.signed_in(ada), real_link(ada)[0]
     own = [reverse("admin:password_change"), reverse("admin:confirm_password")]
     for each, url in [(Client(), form), *((client, url) for url in own)]:
         html = each.get(url, follow=True).content.decode()
