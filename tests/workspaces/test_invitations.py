@@ -330,7 +330,7 @@ def test_invitations_that_are_accepted_at_once_make_one_account(
     urls = (link(acme), link(umbrella)) if workspaces == 2 else [link(acme)] * 2
     browsers = [opened(url, Client(raise_request_exception=False)) for url in urls]
     for number, browser in enumerate(browsers):  # as if each came to a process of its own
-        browser.cookies["known_browser"] = known_browser.SIGNER.sign(f"{number}-")
+        browser.cookies["known_browser"] = known_browser.signer().sign(f"{number}-")
 
     def post(browser: Client) -> Any:
         try:

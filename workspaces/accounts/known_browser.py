@@ -14,14 +14,13 @@ from django.urls import reverse
 
 COOKIE = "known_browser"
 MAX_AGE = 365 * 24 * 60 * 60  # seconds after the last sign-in
-SIGNER = TimestampSigner(salt="known browser")
 
 
 def remember(response: HttpResponseBase, user: User) -> None:
     """Sets the cookie: the user has just signed in, or has a new password."""
     response.set_cookie(
         COOKIE,
-        SIGNER.sign(f"{user.pk}-{user.get_session_auth_hash()}"),
+        signer().sign(f"{user.pk}-{user.get_session_auth_hash()}"),
         max_age=MAX_AGE,
         path=reverse("admin:index"),
         secure=settings.SESSION_COOKIE_SECURE,
@@ -43,6 +42,10 @@ def knows(request: HttpRequest, user: User) -> bool:
 
 def _value(request: HttpRequest) -> str:
     try:
-        return SIGNER.unsign(request.COOKIES.get(COOKIE, ""), MAX_AGE)
+        return signer().unsign(request.COOKIES.get(COOKIE, ""), MAX_AGE)
     except BadSignature:
         return ""
+
+
+def signer() -> TimestampSigner:
+    return TimestampSigner(salt="known browser")
