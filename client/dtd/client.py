@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import unquote
 
 from dtd import errors
-from dtd.download import Part, fitting
+from dtd.download import Part, StrPath, fitting, home
 from dtd.errors import APIError, ConnectionFailed, Error, printable
 from dtd.models import Document, DocumentStatus, Event, FeedType, Me, RecipientStatus, camel
 from dtd.version import VERSION
@@ -25,8 +25,10 @@ if TYPE_CHECKING:
     import httpx  # at run time, a client imports it: `dtd --help` does without its 0.2 s
 
 LONGEST_WAIT = 30.0  # seconds, between two requests, if the service names no time
+MINUTE = 60  # seconds: the rate limit's window
 SLOW_BELOW = 30  # requests left in the minute: from there on, they are spread over its rest
-StrPath = str | os.PathLike[str]
+# Windows before 11 writes to a device instead of a file whose name begins so.
+DEVICE = re.compile(r"(con|prn|aux|nul|conin\$|conout\$|(com|lpt)[0-9¹²³]) *\.", re.IGNORECASE)
 Time = date | str | None  # a date is a day of UTC; a date-time needs its offset
 
 log = logging.getLogger("dtd")
@@ -178,7 +180,7 @@ class Client(AbstractContextManager["Client"]):
         Args:
             type: "signed", "original" or "certificate"; if it is not given, the signed file once
                 the document is complete, and the original until then.
-            to: a folder that exists, or the path of the file, which is replaced.
+            to: a folder that exists, or the path of the file, which is replaced; `~` is HOME.
             name: the file's name in the folder; without it, the service names the file.
 
         Returns:
@@ -190,7 +192,7 @@ class Client(AbstractContextManager["Client"]):
             FileExistsError: Another file has the name that the service gives this one.
             OSError: The file cannot be written.
         """
-        to, path = Path(to), f"{path_of(id)}/download"
+        to, path = home(to), f"{path_of(id)}/download"
         folder, name = (to, name) if name or to.is_dir() else (to.parent, to.name)
         folder.mkdir(parents=True, exist_ok=True)
         with closing(Part(folder / f".{id}-{type or 'default'}.part")) as part:
@@ -240,7 +242,7 @@ class Client(AbstractContextManager["Client"]):
         """
         left, failures = self._patience, 0
         while True:
-            self._pace.wait()
+            self._pace.wait(self._patience)
             began, before = time.monotonic(), part and part.size
             try:
                 return self._attempt(path, params, part)
@@ -313,15 +315,15 @@ class Pace:
 
     def note(self, header: str) -> None:
         """Reads the header `RateLimit`."""
-        if found := re.search(r"r=(\d+);t=(\d+)", header):
-            left, seconds = int(found[1]), int(found[2])
+        if found := re.search(r"r=(\d{1,9});t=(\d{1,9})", header):
+            left, seconds = int(found[1]), min(int(found[2]), MINUTE)
             self._interval = seconds / (left + 1) if left < SLOW_BELOW else 0.0
             self._end = time.monotonic() + seconds
 
-    def wait(self) -> None:
+    def wait(self, longest: float) -> None:
         """Waits for this request's turn: threads wait one after the other."""
         with self._lock:
-            if (seconds := min(self._interval, self._end - time.monotonic())) > 0:
+            if (seconds := min(self._interval, self._end - time.monotonic(), longest)) > 0:
                 time.sleep(seconds)
 
 
@@ -347,8 +349,8 @@ def trusted(ca_file: StrPath | None) -> ssl.SSLContext | bool:
     file, folder = ca_file or os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR")
     try:
         if file:
-            return ssl.create_default_context(cafile=file)
-        return not folder or ssl.create_default_context(capath=Path(folder).resolve(strict=True))
+            return ssl.create_default_context(cafile=home(file))
+        return not folder or ssl.create_default_context(capath=home(folder).resolve(strict=True))
     except OSError as exc:
         name = "ca_file" if ca_file else "SSL_CERT_FILE" if file else "SSL_CERT_DIR"
         raise ValueError(f"{name} is {file or folder}: {exc.strerror}.") from exc
@@ -362,4 +364,6 @@ def file_name(response: "httpx.Response", folder: Path) -> str:
     stem = name.removesuffix(".pdf").strip(" .").lstrip("-. ") or "document"
     at = stem.rfind(" – ", -15)  # before "signed" or "certificate"
     stem, ending = (stem[:at], stem[at:]) if at > 0 else (stem, "")
+    if DEVICE.match(f"{stem}{ending}."):
+        stem = f"_{stem}"
     return fitting(folder, stem, f"{ending}.pdf")

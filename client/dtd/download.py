@@ -6,7 +6,9 @@ import filecmp
 import hashlib
 import logging
 import os
+import shutil
 import time
+import unicodedata
 from contextlib import suppress
 from functools import cache
 from io import BufferedRandom
@@ -19,26 +21,54 @@ if TYPE_CHECKING:
     import httpx
 
 
+StrPath = str | os.PathLike[str]
+
 warn_once = cache(logging.getLogger("dtd").warning)
 NO_LOCKS = (errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS)  # NFS, FUSE
 
 
+def home(path: StrPath) -> Path:
+    """The path, with HOME for `~` at its beginning: not everything is started by a shell."""
+    with suppress(RuntimeError):  # there is no such user
+        return Path(path).expanduser()
+    return Path(path)
+
+
 def open_file(path: Path) -> BufferedRandom:
-    """Opens a file, to add to it. No link is followed: in a folder that others may write to, it
-    could lead to any file of this user."""
+    """Opens a file, to add to it. No symbolic link is followed: in a folder that others may write
+    to, it could lead to any file of this user. So could a hard link, to which nothing is added."""
     no_link = getattr(os, "O_NOFOLLOW", 0)  # Windows has none
-    file = open(path, "a+b", opener=lambda name, flags: os.open(name, flags | no_link, 0o666))  # noqa: PTH123, SIM115
-    if os.fstat(file.fileno()).st_nlink > 1:
-        file.close()
-        raise OSError(errno.EMLINK, os.strerror(errno.EMLINK), str(path))
-    return file
+    return open(path, "a+b", opener=lambda name, flags: os.open(name, flags | no_link, 0o666))  # noqa: PTH123, SIM115
+
+
+def copy_of(file: IO[bytes], path: Path) -> BufferedRandom:
+    """Puts a locked copy of an open file at its path, and returns it."""
+    new = path.with_name(f".{path.name}.new")
+    new.unlink(missing_ok=True)
+    copy = open_file(new)
+    shutil.copymode(path, new)
+    file.seek(0)
+    shutil.copyfileobj(file, copy)
+    copy.flush()
+    is_locked(copy, new)
+    new.replace(path)
+    return copy
+
+
+def in_utf8(name: StrPath) -> str:
+    """The name as it is on the disk, where this package's names are UTF-8 in any locale."""
+    return os.fsencode(name).decode(errors="replace")
 
 
 def fitting(folder: Path, name: str, ending: str) -> str:
     """The name with its ending, cut between the two to what the folder's file system allows."""
-    longest = min(os.pathconf(folder, "PC_NAME_MAX"), 255) if hasattr(os, "pathconf") else 255
-    kept = name.encode(errors="ignore")[: longest - len(ending.encode())]
-    return kept.decode(errors="ignore").rstrip(" .") + ending
+    if hasattr(os, "pathconf"):
+        longest = min(os.pathconf(folder, "PC_NAME_MAX") % 2**16, 255)  # -1: no limit
+    else:  # Windows: 259 characters of the whole path
+        longest = min(258 - len(str(folder.absolute())), 255)
+    composed = unicodedata.normalize("NFC", name).encode(errors="ignore")
+    kept = composed[: max(0, longest - len(ending.encode()))].decode(errors="ignore")
+    return os.fsdecode((kept.rstrip(" .") + ending).encode())
 
 
 def is_locked(file: IO[Any], path: Path) -> bool:
@@ -64,7 +94,12 @@ class Part:
 
     def __init__(self, path: Path) -> None:
         self.path, self._etag = path, ""
-        while not is_locked(file := open_file(path), path):
+        while True:
+            file = open_file(path)
+            if is_locked(file, path):
+                if os.fstat(file.fileno()).st_nlink <= 1:
+                    break
+                path.unlink()  # its other names stay as they are
             file.close()
             time.sleep(0.1)
         self._file = file

@@ -7,13 +7,16 @@ import io
 import logging
 import os
 import re
+import signal
 import sys
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NoReturn, get_args
 
 from dtd.client import Client
 from dtd.command import follow, output, pull, serve
+from dtd.download import home, in_utf8
 from dtd.errors import Error
 from dtd.models import DocumentStatus, RecipientStatus
 from dtd.version import VERSION
@@ -66,7 +69,8 @@ def get(client: Client, options: argparse.Namespace) -> None:
     example: dtd get 5d7f… --to . --type signed
     """
     if options.to:
-        print(client.download(options.id, type=options.type, to=options.to))
+        path = client.download(options.id, type=options.type, to=options.to)
+        print(in_utf8(path))
     else:
         print(output.as_json(client.document(options.id).raw, indent=2))
 
@@ -104,6 +108,13 @@ def completion(options: argparse.Namespace) -> None:
     print(shellcode(["dtd"], shell=options.shell))
 
 
+def path(text: str) -> str:
+    """The path or URL of an argument. An empty one, of a variable that is not set, is no folder."""
+    if not text:
+        raise argparse.ArgumentTypeError("it is empty")
+    return str(home(text)) if text.startswith("~") else text
+
+
 SORTS = ["created", "completed", "expires"]
 SEARCH: dict[str, dict[str, Any]] = {
     "--status": {"choices": get_args(DocumentStatus), "action": "append"},
@@ -117,24 +128,26 @@ SEARCH: dict[str, dict[str, Any]] = {
     "--title": {"metavar": "WORDS", "help": "beginnings of words of the title"},
     "--sort": {"choices": SORTS, "help": "newest first; default: by the time that is asked for"},
 }
+FILE: dict[str, Any] = {"type": path, "metavar": "FILE"}
 OPTIONS = SEARCH | {
-    "--key-file": {"metavar": "FILE", "help": "the key, with mode 600; - is standard input"},
+    "--key-file": FILE | {"help": "the key, with mode 600; - is standard input"},
     "--insecure": {"action": "store_true", "help": "allow http://, where others can read the key"},
-    "--ca-file": {"metavar": "FILE", "help": "PEM certificates to trust; default: SSL_CERT_FILE"},
+    "--ca-file": FILE | {"help": "PEM certificates to trust; default: SSL_CERT_FILE"},
     "--json": {"action": "store_true", "help": "one JSON object a line"},
     "--csv": {"action": "store_true"},
     "--limit": {"type": int, "metavar": "N", "help": "at most N; all without it"},
     "id": {"metavar": "ID"},
-    "--to": {"metavar": "PATH", "help": "download to this folder or file"},
+    "--to": FILE | {"metavar": "PATH", "help": "download to this folder or file"},
     "--type": {"help": "signed, original or certificate; of an event: document.completed, …"},
-    "target": {"metavar": "TARGET", "help": "a folder or s3://BUCKET/PREFIX"},
-    "--state": {"type": Path, "metavar": "FILE", "help": "default: TARGET/SHA256SUMS"},
+    "target": FILE | {"metavar": "TARGET", "help": "a folder or s3://BUCKET/PREFIX"},
+    "--state": FILE | {"help": "default: TARGET/SHA256SUMS"},
+    "--sse": {"choices": ["AES256", "aws:kms"], "help": "how the bucket encrypts the files"},
     "--after": {"default": "now", "metavar": "CURSOR", "help": "default: from now"},
     "--forward": {"metavar": "URL", "required": True},
-    "--folder": {"metavar": "DIR", "required": True, "help": "for its downloads"},
-    "evidence": {"metavar": "EVIDENCE"},
+    "--folder": FILE | {"metavar": "DIR", "required": True, "help": "for its downloads"},
+    "evidence": FILE | {"metavar": "EVIDENCE"},
     "--key": {"metavar": "NAME+HASH+KEY", "required": True, "help": "the public key"},
-    "--file": {"metavar": "PDF", "action": "append", "default": []},
+    "--file": FILE | {"metavar": "PDF", "action": "append", "default": []},
     "shell": {"choices": ["bash", "zsh", "fish"]},
 }
 SERVICE = ("--key-file", "--insecure")
@@ -143,13 +156,14 @@ COMMANDS: dict[Callable[..., int | None], Iterable[str]] = {
     search: [*SEARCH, "--limit", *SERVICE, "--json", "--csv"],
     get: ["id", "--to", "--type", *SERVICE],
     waiting: [*SERVICE, "--json", "--csv"],
-    pull.pull: ["target", "--state", *SERVICE],
+    pull.pull: ["target", "--state", "--sse", *SERVICE],
     follow.watch: ["--after", "--type", *SERVICE, "--json"],
     follow.listen: ["--forward", "--ca-file", "--after", "--type", *SERVICE],
     serve.mcp: ["--folder", *SERVICE],
     verify: ["evidence", "--key", "--file"],
     completion: ["shell"],
 }
+ENDING = (pull.pull, follow.watch, follow.listen)  # they have something to remove or say at the end
 
 
 class Parser(argparse.ArgumentParser):
@@ -195,6 +209,12 @@ def key_from(file: str) -> str:
     return key
 
 
+def terminate(number: int, frame: object) -> None:
+    """Ends a command as Ctrl-C does, and then the process as the signal would have."""
+    signal.signal(number, signal.SIG_DFL)
+    raise KeyboardInterrupt(number)
+
+
 def main(words: list[str] | None = None) -> None:
     """Runs a command, and ends the program with its exit status."""
     made = parser()
@@ -207,18 +227,23 @@ def main(words: list[str] | None = None) -> None:
     if isinstance(sys.stdout, io.TextIOWrapper):  # files and pipes get all letters
         encoding = None if sys.stdout.isatty() else "utf-8"
         sys.stdout.reconfigure(encoding=encoding, errors="backslashreplace")
+    if options.run in ENDING:
+        with suppress(ValueError):  # only the main thread can
+            signal.signal(signal.SIGTERM, terminate)
     status, text = 0, ""
     try:
         if "key_file" in options:
-            file = options.key_file
-            with Client(file and key_from(file), insecure=options.insecure) as client:
+            file, limits = options.key_file, serve.LIMITS if options.run is serve.mcp else {}
+            with Client(file and key_from(file), insecure=options.insecure, **limits) as client:
                 status = options.run(client, options)
         else:  # it needs no service
             status = options.run(options)
         sys.stdout.flush()
     except BrokenPipeError:  # the reader, `head` for example, has enough
         os._exit(0)
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as exc:
+        if exc.args:
+            os.kill(os.getpid(), *exc.args)
         status, text = 130, "Interrupted."
     except ImportError as exc:
         name = (exc.name or "").partition(".")[0]

@@ -3,12 +3,15 @@
 import csv
 import json
 import logging
+import os
+import stat
 import sys
 from argparse import Namespace
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from datetime import UTC, datetime
 from itertools import chain, islice
-from typing import Any
+from typing import Any, TextIO
 from unicodedata import combining, east_asian_width
 
 from dtd.errors import printable
@@ -29,6 +32,8 @@ def show(rows: Iterable[tuple[dict[str, Any], Row]], options: Namespace) -> None
         for raw, _ in chain(first, rest):
             print(as_json(raw))
     elif options.csv:
+        if is_new_file(sys.stdout):
+            print("\ufeff", end="")  # without it, Excel reads a file as ISO-8859-1 or similar
         writer = csv.DictWriter(sys.stdout, first[0][1], lineterminator="\n")
         writer.writeheader()
         shown = printable if sys.stdout.isatty() else str
@@ -36,6 +41,14 @@ def show(rows: Iterable[tuple[dict[str, Any], Row]], options: Namespace) -> None
             writer.writerow({k: shown("'" * v.startswith(FORMULA) + v) for k, v in row.items()})
     else:
         show_table([row for _, row in first], (row for _, row in rest))
+
+
+def is_new_file(stream: TextIO) -> bool:
+    """Whether it is an empty file, and not a pipe to a program or a terminal."""
+    with suppress(OSError):
+        found = os.fstat(stream.fileno())
+        return stat.S_ISREG(found.st_mode) and found.st_size == 0
+    return False
 
 
 def show_table(first: list[Row], rest: Iterator[Row]) -> None:
