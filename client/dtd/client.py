@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     import httpx  # at run time, a client imports it: `dtd --help` does without its 0.2 s
 
 LONGEST_WAIT = 30.0  # seconds, between two requests, if the service names no time
-MINUTE = 60  # seconds: the rate limit's window
 SLOW_BELOW = 30  # requests left in the minute: from there on, they are spread over its rest
 # Windows before 11 writes to a device instead of a file whose name begins so.
 DEVICE = re.compile(r"(con|prn|aux|nul|conin\$|conout\$|(com|lpt)[0-9¹²³]) *\.", re.IGNORECASE)
@@ -316,7 +315,7 @@ class Pace:
     def note(self, header: str) -> None:
         """Reads the header `RateLimit`."""
         if found := re.search(r"r=(\d{1,9});t=(\d{1,9})", header):
-            left, seconds = int(found[1]), min(int(found[2]), MINUTE)
+            left, seconds = int(found[1]), min(int(found[2]), 60)  # whatever it says
             self._interval = seconds / (left + 1) if left < SLOW_BELOW else 0.0
             self._end = time.monotonic() + seconds
 

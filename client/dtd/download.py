@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 
 StrPath = str | os.PathLike[str]
-
 warn_once = cache(logging.getLogger("dtd").warning)
 NO_LOCKS = (errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS)  # NFS, FUSE
 

@@ -8,8 +8,8 @@ from uuid import UUID
 MAX_BYTES = 200  # of the stem in UTF-8; common file systems allow 255 for the whole name
 
 _UNSAFE = frozenset('<>:"/\\|?*')  # path separators, and what Windows refuses
-# RFC 8187, attr-char: allowed unescaped, besides letters and digits.
-_ATTR_CHARS = "!#$&+-.^_`|~"
+# Windows before 11 opens a device instead of a file with such a name, whatever follows the dot.
+_DEVICE = re.compile(r"(?i)^(?=(con|prn|aux|nul|conin\$|conout\$|(com|lpt)[0-9¹²³]) *\.)")
 
 
 def content_disposition(document_id: UUID, file_name: str, file_type: str) -> str:
@@ -19,8 +19,8 @@ def content_disposition(document_id: UUID, file_name: str, file_type: str) -> st
     all others (RFC 6266, RFC 8187).
     """
     stem = safe_stem(file_name)
-    name = quote(f"{stem} – {file_type}.pdf", safe=_ATTR_CHARS)
-    ascii_name = f"{ascii_stem(stem, document_id)} - {file_type}.pdf"
+    name = quote(_DEVICE.sub("_", f"{stem} – {file_type}.pdf"), safe="!#$&+-.^_`|~")  # attr-char
+    ascii_name = _DEVICE.sub("_", f"{ascii_stem(stem, document_id)} - {file_type}.pdf")
     return f"attachment; filename=\"{ascii_name}\"; filename*=UTF-8''{name}"
 
 

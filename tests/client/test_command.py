@@ -1,6 +1,7 @@
 """The command dtd: what it prints, where its key comes from, and its exit status."""
 
 import csv
+import inspect
 import json
 import os
 import pty
@@ -8,14 +9,17 @@ import re
 import signal
 import subprocess
 import sys
+from collections.abc import Generator
 from io import BytesIO, StringIO, TextIOWrapper
 from types import SimpleNamespace
+from unittest.mock import patch
 
 import dtd
 import dtd.command
 import pytest
 from dtd import models
 
+from apikeys.models import ApiKey
 from config.ports import free_port
 from documents.models import Document
 from tests.events.test_events import settled
@@ -23,7 +27,7 @@ from tests.support import factories
 from tests.support.examples import Examples, Requests
 from tests.support.factories import Tenant
 from tests.support.processes import read_terminal
-from tests.support.proxy import HOST
+from tests.support.proxy import HOST, Proxy
 from tests.support.receiver import Receiver
 from tests.support.server import ROOT, eventually
 from tests.support.webhooks import SECRET
@@ -51,6 +55,12 @@ def test_dtd_ls_prints_a_table_json_or_csv(examples: Examples, acme: Tenant) -> 
     assert json.loads(second)["title"] == "Draft"
     rows = list(csv.DictReader(StringIO(examples.run("dtd", "ls", "--csv"))))
     assert [row["title"] for row in rows] == [f"'{lease.title}", "Draft"]
+    for _ in range(2):
+        with (examples.folder / "file").open("a") as file:
+            words = [sys.executable, "-m", "dtd", "ls", "--csv"]
+            subprocess.run(words, env=examples.environment, stdout=file, check=True)
+    text = (examples.folder / "file").read_text()
+    assert (text.index("\ufeff"), text.count("\ufeff")) == (0, 1)  # where Excel needs it, only
     assert len(examples.run("dtd", "ls", "--limit", "1").splitlines()) == 2
     assert "The query parameter 'limit'" in examples.run("dtd", "ls", "--limit", "-1", status=3)
     assert examples.run("dtd", "ls", "--status", "EXPIRED") == NOTHING
@@ -87,6 +97,30 @@ def test_dtd_get_shows_a_document_or_downloads_it(examples: Examples, acme: Tena
     printed = examples.run("dtd", "get", str(lease.id), "--to", ".", "--type", "certificate")
     assert printed == "agreement – certificate.pdf\n"
     assert (examples.folder / printed.strip()).read_bytes().startswith(b"%PDF")
+
+
+def test_dtd_replaces_a_tilde_by_the_home_folder(examples: Examples, acme: Tenant) -> None:
+    home = examples.folder / "home"
+    home.mkdir()
+    examples.environment["HOME"] = str(home)
+    lease = factories.document(acme.workspace, "COMPLETED")
+    (home / "key").write_text(acme.raw)
+    (home / "key").chmod(0o600)
+    examples.run("dtd", "get", str(lease.id), "--to", "~/new/a.pdf", "--key-file=~/key")
+    assert eventually(settled)
+    examples.run("dtd", "pull", "~/archive", "--state", "~/state")
+    assert len(list((home / "archive").iterdir())) == 2
+    examples.environment["SSL_CERT_FILE"] = "~/none"
+    assert "SSL_CERT_FILE is ~/none: No such file" in examples.run("dtd", "me", status=2)
+    with patch.dict(os.environ, examples.environment):
+        given = dtd.command.parser().parse_args(["verify", "~/a", "--key", "k", "--file=~/b"])
+    assert (given.evidence, given.file) == (f"{home}/a", [f"{home}/b"])
+    assert sorted(file.name for file in home.iterdir()) == ["archive", "key", "new", "state"]
+    assert list(examples.folder.iterdir()) == [home]
+    for option in ("--key-file", "--to"):
+        assert f"argument {option}: it is empty" in examples.run(
+            "dtd", "get", "a", option, "", status=2
+        )
 
 
 @pytest.fixture
@@ -225,8 +259,53 @@ def test_dtd_watch_prints_events_as_they_come(examples: Examples, acme: Tenant) 
     complete(lease)
     assert process.stdout.readline().split()[1:] == ["document.completed", str(lease.id)]
     process.send_signal(signal.SIGINT)
-    assert process.communicate(timeout=30) == ("", "dtd: Interrupted.\n")
+    printed, log = process.communicate(timeout=30)
+    assert printed == ""
+    after = re.fullmatch(r"To go on from here: --after (\S+)\ndtd: Interrupted\.\n", log)
+    assert after
     assert process.returncode == 130
+    process = examples.start("dtd", "watch", "--after", after[1])
+    complete(factories.document(acme.workspace, "SENT"))
+    assert process.stdout is not None
+    assert "document.created" in process.stdout.readline()
+    process.terminate()
+    assert "To go on from here" in process.communicate(timeout=30)[1]
+    assert process.returncode == -signal.SIGTERM
+
+
+def test_dtd_watch_goes_on_after_an_outage_and_ends_after_a_refusal(
+    examples: Examples, acme: Tenant
+) -> None:
+    front = Proxy(examples.environment["DTD_BASE_URL"])
+    examples.environment["DTD_BASE_URL"] = front.url
+
+    def story() -> Generator[None]:
+        """What happens meanwhile; no wait takes time."""
+        yield
+        front.refuse()
+        complete(factories.document(acme.workspace, "SENT"))
+        while sum(examples.waits) < 600:
+            yield
+        front.restore()
+        front.alter = lambda block: b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n"
+        yield
+        front.restore()
+        yield
+        ApiKey.objects.filter(pk=acme.key.pk).update(revoked_at=factories.at("2026-03-03 00:00:00"))
+        yield
+
+    steps = story()
+    examples.during_wait = lambda: inspect.getgeneratorstate(steps) == "GEN_RUNNING" or next(steps)
+    try:
+        printed = examples.run("dtd", "watch", "--type", "document.completed", status=3)
+    finally:
+        front.stop()
+    assert "Connection refused. Trying again.\n" in printed
+    assert "responded with 502. Trying again.\n" in printed
+    assert len(re.findall(r"^2026-\S+  document\.completed ", printed, re.MULTILINE)) == 1
+    *_, cursor, end = printed.splitlines()
+    assert cursor.startswith("To go on from here: --after ")
+    assert end.startswith("dtd: A valid API key is required.")
 
 
 def test_dtd_listen_forwards_events_signed_like_webhooks(

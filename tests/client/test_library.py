@@ -286,6 +286,19 @@ def test_client_retries_nothing_else(canned: Can, status: int) -> None:
     assert len(asked) == 1
 
 
+def test_client_waits_no_longer_than_a_minute_or_its_patience_before_a_request(
+    canned: Can, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waits: list[float] = []
+    monkeypatch.setattr("dtd.client.time.sleep", waits.append)
+    for left in ("r=0;t=999999999", "r=0;t=60", f"r=0;t={'9' * 5000}"):
+        for patience in (5, 120):
+            client, _ = canned((200, {"RateLimit": f'"key";{left}'}, ME), patience=patience)
+            client.me()
+            client.me()
+    assert [round(seconds) for seconds in waits] == [5, 60] * 3
+
+
 def test_client_keeps_to_its_time_limit(canned: Can) -> None:
     client, asked = canned((503, {"Retry-After": "1"}, '{"error": "Busy."}'), patience=2.5)
     with pytest.raises(APIError, match="Busy"):

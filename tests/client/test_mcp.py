@@ -1,7 +1,9 @@
 """dtd mcp: five read-only tools, tried with the client of the package mcp on a real server."""
 
 import asyncio
+import re
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +14,12 @@ from mcp.client.stdio import stdio_client
 from mcp.types import CallToolResult, TextContent
 
 from audit.models import AuditEntry
+from config.ports import free_port
 from tests.events.test_events import settled
 from tests.support import factories
 from tests.support.examples import Examples
 from tests.support.factories import Tenant
+from tests.support.proxy import HOST
 from tests.support.server import eventually
 
 TOOLS = ["who_am_i", "search_documents", "get_document", "recent_events", "download_document"]
@@ -41,6 +45,9 @@ def calls(examples: Examples, *wanted: tuple[str, dict[str, Any]]) -> list[CallT
             assert [each.read_only_hint for each in hints] == [True] * 4 + [False]
             assert not any(each.destructive_hint for each in hints)
             assert "webhook.test" not in str(tools[3].input_schema)
+            # Gemini refuses all tools if a text has another format than a date-time.
+            assert not re.search("'format'|[$]ref", str([each.input_schema for each in tools]))
+            assert "never instructions" in (client.instructions or "")
             return [await client.call_tool(name, words) for name, words in wanted]
 
     return asyncio.run(session())
@@ -75,6 +82,47 @@ def test_mcp_reads_what_the_api_has(examples: Examples, acme: Tenant) -> None:
     assert len(raw(limited)) == len(raw(one)) == 1
     assert [each["data"]["id"] for each in raw(events)] == [str(lease.id)]
     assert raw(one)[0]["data"]["id"] == str(offer.id)
+
+
+def test_mcp_says_that_a_list_is_cut_and_a_cursor_leads_on(
+    examples: Examples, acme: Tenant
+) -> None:
+    made = [str(factories.document(acme.workspace, "SENT").id) for _ in range(3)]
+    assert eventually(settled)
+    kinds: dict[str, dict[str, Any]] = {
+        "search_documents": {},
+        "recent_events": {"type": "document.sent"},
+    }
+    for number, (tool, words) in enumerate(kinds.items()):
+        two = {**words, "limit": 2}
+        ids: list[str] = []
+        while True:
+            [result] = calls(examples, (tool, two))
+            (examples.folder / "here").rmdir()
+            page = result.structured_content or {}
+            shown = [each["data"]["id"] if number else each["id"] for each in page["result"]]
+            ids += reversed(shown) if number else shown
+            if page["more"] is None:
+                break
+            assert "These are not all" in text(result)
+            two["cursor"] = page["more"].split("'")[1]
+        assert ids == [str(each) for each in reversed(made)]
+        zero, many = calls(examples, (tool, {"limit": 0}), (tool, {"limit": 101}))
+        (examples.folder / "here").rmdir()
+        assert zero.is_error
+        assert many.is_error
+        assert "greater than or equal to 1" in text(zero)
+
+
+def test_mcp_answers_before_its_client_gives_up_while_the_service_is_away(
+    examples: Examples, acme: Tenant
+) -> None:
+    examples.environment["DTD_BASE_URL"] = f"http://{HOST}:{free_port()}"
+    began = time.monotonic()
+    [away] = calls(examples, ("who_am_i", {}))
+    assert away.is_error
+    assert "Connection refused" in text(away)
+    assert time.monotonic() - began < 45
 
 
 def test_mcp_downloads_to_the_folder_only_and_each_download_is_recorded(

@@ -266,6 +266,12 @@ NAMES = {
     ".pdf": ("document", "document"),
     "... .pdf": ("document", "document"),
     " a  b .pdf": ("a b", "a%20b"),
+    # Windows before 11 opens devices for these names.
+    "con.5.pdf": ("_con.5", "_con.5"),
+    "COM¹ .5": ("_COM1 .5", "_COM%C2%B9%20.5"),
+    "ＮＵＬ.5": ("_NUL.5", "%EF%BC%AE%EF%BC%B5%EF%BC%AC.5"),
+    "CON.pdf": ("CON", "CON"),  # followed by " – original.pdf", it is none
+    "Console.5": ("Console.5", "Console.5"),
 }
 
 

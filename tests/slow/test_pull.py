@@ -1,5 +1,6 @@
 """dtd pull: copies every completed agreement once, whatever happens."""
 
+import errno
 import fcntl
 import hashlib
 import os
@@ -153,6 +154,14 @@ DAMAGED: dict[str, tuple[Callable[[str], str], int]] = {
     "another digest": (lambda state: state.replace("# after ", "# after 0"), 0),
     "a line less": (lambda state: "\n".join([*state.split("\n")[:3], *state.split("\n")[4:]]), 1),
     "noise": (lambda state: f"\0\x85{state}", 0),
+    "line ends of Windows": (lambda state: state.replace("\n", "\r\n"), 0),
+    "a byte order mark": (lambda state: f"\ufeff{state}", 0),
+    "sorted": (lambda state: "\n".join(sorted(state.split("\n"), reverse=True)), 0),
+    "another program": (
+        lambda state: re.sub("(?m)^([^ #]+)  ", lambda m: f"{m[1].upper()} *", state),
+        0,
+    ),
+    "zeros after a power cut": (lambda state: "\0" * 4096, 20),
 }
 
 
@@ -355,21 +364,116 @@ def test_pull_goes_on_after_a_file_that_its_folder_refuses(
     folder, victim = examples.folder / "here", examples.folder / "victim"
     folder.mkdir()
     victim.write_text("mine")
-    refused = [folder / f".{each.id}-signed.part" for each in agreements[:3]]
+    refused = [folder / f".{each.id}-signed.part" for each in agreements[:2]]
     refused[0].mkdir()
     refused[1].symlink_to(victim)
-    refused[2].hardlink_to(victim)
-    for news in (17, 0):
+    for news in (18, 0):
         printed = examples.run("dtd", "pull", "here", status=1)
-        assert f"{news} new files.\nNot copied: 3." in printed
+        assert f"{news} new files.\nNot copied: 2." in printed
         assert re.findall(r"^\S{36} signed.pdf: (Is a|Too many)", printed, re.MULTILINE)
     assert victim.read_text() == "mine"
     refused[0].rmdir()
-    for each in refused[1:]:
-        each.unlink()
-    assert examples.run("dtd", "pull", "here").endswith("3 new files.\n")
+    refused[1].unlink()
+    assert examples.run("dtd", "pull", "here").endswith("2 new files.\n")
     assert copies(folder) == wanted(agreements)
     assert max(len(os.fsencode(file.name)) for file in folder.iterdir()) <= 143
+
+
+def test_pull_changes_no_snapshot_that_has_hard_links_to_its_files(
+    examples: Examples, agreements: list[Document], acme: Tenant
+) -> None:
+    examples.run("dtd", "pull", "here")
+    folder, snapshot = examples.folder / "here", examples.folder / "monday"
+    new = complete(factories.document(acme.workspace, "SENT"))
+    (folder / f".{new.id}-signed.part").write_bytes(b"begun")
+    (folder / "SHA256SUMS").chmod(0o640)
+    subprocess.run(["cp", "-al", folder, snapshot], check=True)
+    before = {file.name: file.read_bytes() for file in snapshot.iterdir()}
+    assert eventually(settled)
+    assert examples.run("dtd", "pull", "here") == "2 new files.\n"
+    assert {file.name: file.read_bytes() for file in snapshot.iterdir()} == before
+    assert copies(folder) == wanted([*agreements, new])
+    assert checked(folder)
+    assert (folder / "SHA256SUMS").stat().st_mode & 0o777 == 0o640
+
+
+@pytest.mark.parametrize("content", ["notes\nmine", "# notes of mine\n", "\ufeff# workspace 5\n"])
+def test_pull_changes_no_list_of_others(
+    examples: Examples, agreements: list[Document], content: str
+) -> None:
+    for encoding in ("utf-8", "utf-16")[content.startswith("\ufeff") :]:
+        (examples.folder / "list").write_text(content, encoding)
+        before = (examples.folder / "list").read_bytes()
+        printed = examples.run("dtd", "pull", "here", "--state", "list", status=1)
+        assert printed == "dtd: list is no list of copies in UTF-8: use another --state.\n"
+        assert (examples.folder / "list").read_bytes() == before
+
+
+def test_pull_knows_a_workspace_that_an_editor_has_written(
+    examples: Examples, agreements: list[Document], acme: Tenant, umbrella: Tenant
+) -> None:
+    state = examples.folder / "state"
+    for workspace, status in ((umbrella.workspace, 1), (acme.workspace, 0)):
+        state.write_text(f"\ufeff# workspace {workspace.id}\r\n")
+        examples.run("dtd", "pull", "here", "--state", "state", status=status)
+        assert bool(copies(examples.folder / "here")) == (status == 0)
+
+
+WRONG = ["gs://bucket/a", "S3://bucket/a", "s3:/bucket/a", "s3://", "https://a.example/b"]
+
+
+@pytest.mark.parametrize("words", [[""], ["here", "--sse", "aws:kms"], *([word] for word in WRONG)])
+def test_pull_makes_no_folder_of_a_wrong_target(examples: Examples, words: list[str]) -> None:
+    printed = examples.run("dtd", "pull", *words, status=2)
+    assert "TARGET" in printed
+    assert list(examples.folder.iterdir()) == []
+
+
+def test_pull_writes_utf8_in_any_locale(examples: Examples, agreements: list[Document]) -> None:
+    """An old cron job has no locale; here, Python must not replace it by one of its own."""
+    examples.environment |= {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    process = examples.start("dtd", "pull", "here")
+    assert "20 new files." in process.communicate()[1]
+    assert copies(examples.folder / "here") == wanted(agreements)
+    assert checked(examples.folder / "here")
+    words = ("get", str(agreements[5].id), "--type", "signed", "--to")
+    shown, errors = examples.start("dtd", *words, ".").communicate()
+    assert (examples.folder / shown.strip()).is_file(), errors
+
+
+def test_pull_leaves_the_title_out_of_a_name_that_the_folder_refuses(
+    examples: Examples, agreements: list[Document], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    replace = os.replace
+
+    def picky(file: Path, to: Path) -> None:
+        if not Path(to).name.isascii():
+            raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))  # as FAT does
+        replace(file, to)
+
+    monkeypatch.setattr("os.replace", picky)
+    examples.run("dtd", "pull", "here")
+    assert copies(examples.folder / "here") == wanted(agreements)
+    assert checked(examples.folder / "here")
+    assert all(file.name.isascii() for file in (examples.folder / "here").iterdir())
+
+
+def test_pull_ends_with_one_line_if_its_state_cannot_be_written(
+    examples: Examples, agreements: list[Document], acme: Tenant
+) -> None:
+    state = f"# workspace {acme.workspace.id}\n# {'x' * 200_000}\n"
+    (examples.folder / "state").write_text(state)
+    done = subprocess.run(
+        ["sh", "-c", f"ulimit -f 300; {sys.executable} -m dtd pull here --state state"],
+        cwd=examples.folder,
+        env=examples.environment,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[1:] == ["dtd: state: File too large"]
+    assert (examples.folder / "state").read_text() == state
+    assert "20 new files." in examples.run("dtd", "pull", "here", "--state", "state")
 
 
 def test_pull_follows_no_link_to_its_state(examples: Examples, agreements: list[Document]) -> None:
@@ -394,7 +498,7 @@ def test_pull_waits_as_long_as_a_503_says(examples: Examples, agreements: list[D
 @pytest.fixture
 def prefix() -> Iterator[str]:
     """A prefix in the tests' bucket; its objects are deleted after the test."""
-    name = f"copies {uuid4().hex}/ü (1)"
+    name = f"copies {uuid4().hex}/ü (1) a+b c%20d &=?#/{'契' * 30}"
     yield name
     storage.delete(f"{name}/{key}" for key in default_storage.listdir(name)[1])
 
@@ -416,6 +520,8 @@ def test_pull_copies_to_a_bucket(
 ) -> None:
     assert "20 new files" in examples.run("dtd", "pull", target)
     assert examples.run("dtd", "pull", target) == NOTHING_NEW
+    [state] = examples.folder.glob("*.SHA256SUMS")
+    assert len(state.name) <= 143
     contents = {}
     for name in default_storage.listdir(prefix)[1]:
         with default_storage.open(f"{prefix}/{name}") as file:
@@ -430,8 +536,12 @@ class Store(BaseHTTPRequestHandler):
     objects: ClassVar[dict[str, bytes]] = {}
     lost = 0  # bytes at the end of each object
     digest = "{}"  # the ETag
+    sse = ""  # the encryption that the bucket's policy wants
 
     def do_PUT(self) -> None:  # noqa: N802
+        if self.headers.get("x-amz-server-side-encryption", "") != self.sse:
+            self.send_error(403)
+            return
         content = self.rfile.read(int(self.headers["Content-Length"]))
         self.objects[self.path] = content[: len(content) - self.lost]
         self.respond(b"")
@@ -442,6 +552,8 @@ class Store(BaseHTTPRequestHandler):
     def respond(self, content: bytes) -> None:
         self.send_response(200)
         self.send_header("Content-Length", str(len(content)))
+        if self.sse:
+            self.send_header("x-amz-server-side-encryption", self.sse)
         self.send_header("ETag", self.digest.format(hashlib.md5(content).hexdigest()))  # noqa: S324
         self.end_headers()
 
@@ -472,6 +584,36 @@ def test_pull_sends_the_file_itself_to_a_store_that_knows_no_chunks(
     assert "20 new files." in examples.run("dtd", "pull", target)
     contents = {unquote(path).rpartition("/")[2]: body for path, body in store.objects.items()}
     assert in_names(contents) == wanted(agreements)
+
+
+@pytest.mark.parametrize(("sse", "digest"), [("AES256", "{}"), ("aws:kms", "0" * 32)])
+def test_pull_asks_for_the_encryption_that_a_bucket_needs(
+    examples: Examples,
+    agreements: list[Document],
+    target: str,
+    store: type[Store],
+    sse: str,
+    digest: str,
+) -> None:
+    store.sse, store.digest = sse, digest
+    assert "(403)" in examples.run("dtd", "pull", target, status=1)
+    assert "20 new files." in examples.run("dtd", "pull", target, "--sse", sse)
+
+
+def test_pull_that_is_terminated_leaves_no_file_of_a_bucket(
+    examples: Examples, agreements: list[Document], target: str, tmp_path: Path
+) -> None:
+    temporary = tmp_path / "tmp"
+    temporary.mkdir()
+    examples.environment["TMPDIR"] = str(temporary)
+    examples.server.store.silence()
+    process = examples.start("dtd", "pull", target)
+    assert eventually(lambda: list(temporary.glob("*/*.part")))
+    process.terminate()
+    process.communicate(timeout=30)
+    examples.server.store.restore()
+    assert process.returncode == -signal.SIGTERM
+    assert list(temporary.iterdir()) == []
 
 
 @pytest.mark.parametrize("wrong", [{"lost": 1}, {"digest": "0" * 32}])

@@ -10,7 +10,6 @@ import re
 import signal
 import sys
 from collections.abc import Callable, Iterable
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, NoReturn, get_args
 
@@ -69,8 +68,7 @@ def get(client: Client, options: argparse.Namespace) -> None:
     example: dtd get 5d7f… --to . --type signed
     """
     if options.to:
-        path = client.download(options.id, type=options.type, to=options.to)
-        print(in_utf8(path))
+        print(in_utf8(client.download(options.id, type=options.type, to=options.to)))
     else:
         print(output.as_json(client.document(options.id).raw, indent=2))
 
@@ -228,8 +226,7 @@ def main(words: list[str] | None = None) -> None:
         encoding = None if sys.stdout.isatty() else "utf-8"
         sys.stdout.reconfigure(encoding=encoding, errors="backslashreplace")
     if options.run in ENDING:
-        with suppress(ValueError):  # only the main thread can
-            signal.signal(signal.SIGTERM, terminate)
+        signal.signal(signal.SIGTERM, terminate)
     status, text = 0, ""
     try:
         if "key_file" in options:

@@ -2,8 +2,7 @@
 
 The state lists the copied files as sha256sum does: remove a line to copy that file again. Comments
 in it name the workspace, so that agreements of two are never mixed, and the event after which the
-next run goes on. Without a good one a run lists all agreements. A run locks the state. An editor
-may have changed its line ends, its order or its byte order mark.
+next run goes on. Without a good one a run lists all agreements. A run locks the state.
 """
 
 import codecs
@@ -86,8 +85,7 @@ def s3(url: str, sse: str | None) -> Iterator[Upload]:
     region = os.environ.get("AWS_REGION")  # by default, some stores keep a checksum's framing:
     config = Config(region_name=region, request_checksum_calculation="when_required")
     more: dict[str, Any] = {"ContentType": "application/pdf"}
-    if sse:
-        more["ServerSideEncryption"] = sse
+    more |= {"ServerSideEncryption": sse} if sse else {}
 
     def upload(path: Path) -> None:
         key = f"{prefix}/{in_utf8(path.name)}".lstrip("/")
@@ -131,7 +129,7 @@ class Copier:
         found = state.read()
         text = found[: found.rfind(b"\n") + 1]  # a crash may have left half a line
         self.text = bytearray(text)
-        text = text.removeprefix(codecs.BOM_UTF8).replace(b"\r\n", b"\n")
+        text = text.removeprefix(codecs.BOM_UTF8).replace(b"\r\n", b"\n")  # of an editor
         named = WORKSPACE.search(text)
         self.workspace = named[1].decode(errors="replace") if named else ""
         self.known = {line[1].decode() for line in LINE.finditer(text)}
