@@ -8,7 +8,7 @@ from prometheus_client import Metric
 from prometheus_client.core import GaugeMetricFamily
 
 from audit.models import Action
-from audit.sealing import state
+from audit.sealing import keys, state
 
 
 def read_metrics(connection: BaseDatabaseWrapper) -> Iterator[Metric]:
@@ -16,12 +16,15 @@ def read_metrics(connection: BaseDatabaseWrapper) -> Iterator[Metric]:
     with connection.cursor() as cursor:
         cursor.execute(state.newest(Action.BACKUP_MADE))
         [backup] = cursor.fetchone() or [None]
+    yield _gauge(
+        "backup_timestamp_seconds",
+        "When record_backup was last called; 0 if never",
+        _timestamp(backup),
+    )
+    if not keys.set_up():
+        return
     found = state.read(connection)
     gauges: dict[str, tuple[str, float]] = {
-        "backup_timestamp_seconds": (
-            "When record_backup was last called; 0 if never",
-            _timestamp(backup),
-        ),
         "audit_unsealed_seconds": (
             "The age of the oldest audit entry that is not sealed",
             found.unsealed_seconds or 0,
@@ -41,7 +44,11 @@ def read_metrics(connection: BaseDatabaseWrapper) -> Iterator[Metric]:
         ),
     }
     for name, (text, value) in gauges.items():
-        yield GaugeMetricFamily(f"documents_{name}", text, float(value))
+        yield _gauge(name, text, float(value))
+
+
+def _gauge(name: str, text: str, value: float) -> Metric:
+    return GaugeMetricFamily(f"documents_{name}", text, value)
 
 
 def _timestamp(moment: datetime | None) -> float:

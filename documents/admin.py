@@ -14,6 +14,7 @@ from django.utils.html import format_html
 from audit.admin.links import AuditHistory, page_and_entries, pages_of
 from audit.models import Action
 from audit.record import record
+from audit.sealing.keys import set_up
 from config.console.base import NoPermissions, TabularInline, request_user
 from config.console.changelist import ReadOnlyAdmin
 from config.console.formatting import date_column, isolated, pill
@@ -114,9 +115,9 @@ class DocumentAdmin(AuditHistory, ReadOnlyAdmin):
 
     def _shown(self, request: HttpRequest, names: Sequence[str]) -> list[Any]:
         """Without what is the same for all documents that the user sees."""
-        hidden = set()
+        hidden = set() if set_up() else {"evidence"}
         if not may_view(request, "view_document"):
-            hidden = {"deleted"}
+            hidden |= {"deleted"}
             if len(own_workspaces(request)) == 1:
                 hidden.add("workspace_page")
         return [name for name in names if name not in hidden]
@@ -161,6 +162,7 @@ class DocumentAdmin(AuditHistory, ReadOnlyAdmin):
                 document=document.snapshot(),
             )
 
+        context["evidence"] = set_up()
         context["events"], context["more_entries"] = events(request, document)
         response: Any = super().render_change_form(request, context, add, change, form_url, obj)
         if request.method == "GET":

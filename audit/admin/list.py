@@ -30,7 +30,7 @@ from audit.admin.workspace_filter import suggestions
 from audit.models import Action, AuditEntry, Checkpoint
 from audit.queries import latest_downloads
 from audit.scope import scope_of
-from audit.sealing import state
+from audit.sealing import keys, state
 from config.console.formatting import Bad, code_spans, date_column, isolated, pill, time_tag
 from config.templatetags.console import copyable
 
@@ -40,11 +40,12 @@ OF_IDS = {"document_id": "Document id", "key_id": "Key id", "workspace_id": "Wor
 
 def prepare(request: HttpRequest, entries: Sequence[AuditEntry]) -> None:
     """Sets what the fields of these entries need to know, with one query for all of them."""
-    seals = state.seals_of(entries)
+    seals, sealing = state.seals_of(entries), keys.set_up()
     for entry in entries:
         found: Any = entry
         found.pages = pages_of(request, entry.workspace_id)
         found.leaf, found.intact = seals.get(entry.pk, (None, True))
+        found.waits = sealing and found.leaf is None
 
 
 def fact(label: str, text: Callable[[Any], Any]) -> Callable[[Any, Any], Any]:
@@ -88,6 +89,7 @@ class AuditChangeList(LogChangeList):
             for entry in self.result_list
         ]
         scope = scope_of(request)
+        self.evidence = keys.set_up()
         self.several = scope.everything or len(scope.workspaces) != 1
 
     # --- Search
@@ -205,8 +207,8 @@ class AuditEntryAdmin(ExportViews):
         return entries if len(entries) > 1 else []
 
     def _holds(self, obj: Any, name: str) -> bool:
-        # Every entry's page says whether it is sealed; the query is made once.
-        return name == "seal" or super()._holds(obj, name)
+        # Where the log is sealed, every entry's page says whether it is; the query is made once.
+        return keys.set_up() if name == "seal" else super()._holds(obj, name)
 
     # --- Fields, of entries that have been passed to `prepare` ---
 
@@ -262,7 +264,7 @@ class AuditEntryAdmin(ExportViews):
             entry.byte_range and f"bytes {entry.byte_range}",
             " ".join(entry.detail.split()),
         ]
-        sealed = pill("quiet", "not sealed yet") if entry.leaf is None else ""
+        sealed = pill("quiet", "not sealed yet") if entry.waits else ""
         if not entry.intact:
             sealed = pill("bad", "changed")
         return {

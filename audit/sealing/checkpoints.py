@@ -10,17 +10,19 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 
 from audit.models import Checkpoint
 from audit.sealing.keys import NoteError, PublicKey
+from audit.sealing.leaves import TRUSTED
 from audit.sealing.note import Horizon, Statement, read_notes
 
 LOOKED_AT = 8  # of the newest checkpoints; one of them should be signed
 LEAVES = 256  # between two checkpoints of a witness that are compared
 
 # One statement, so that the leaves are those of the same moment.
-_NEWEST = f"""
-    SELECT tree.leaves, newest.* FROM (SELECT max(index) + 1 AS leaves FROM audit_leaf) AS tree
+_NEWEST = f"""{TRUSTED}
+    SELECT tree.leaves, newest.*
+    FROM (SELECT max(index) + 1 AS leaves FROM public.audit_leaf) AS tree
     LEFT JOIN LATERAL (
         SELECT size, note, complete_to, next_complete_to, next_transaction
-        FROM audit_checkpoint ORDER BY size DESC LIMIT {LOOKED_AT}
+        FROM public.audit_checkpoint ORDER BY size DESC LIMIT {LOOKED_AT}
     ) AS newest ON true
 """  # noqa: S608 - made of constants
 
@@ -54,13 +56,14 @@ def newest(
     """Reads it, among the LOOKED_AT newest ones.
 
     Args:
-        keys: those that may have signed; without any, the newest one counts, signed or not.
+        keys: those that may have signed.
 
     Raises:
         django.db.Error: the database is out of reach.
     """
     with connection.cursor() as cursor:
         cursor.execute(_NEWEST)
+        cursor.nextset()
         rows = cursor.fetchall()
     leaves = rows[0][0] or 0
     unsigned: list[int] = []
@@ -68,7 +71,7 @@ def newest(
         if size is None:
             continue
         with contextlib.suppress(NoteError):
-            statement = Statement.opened(note, keys) if keys else Statement.unchecked(note)
+            statement = Statement.opened(note, keys)
             if statement.size == size:
                 signed = statement.horizon or Horizon(*horizon)
                 return Newest(statement, note, signed, unsigned, leaves)

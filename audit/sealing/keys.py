@@ -146,6 +146,11 @@ def signing_key() -> PrivateKey:
         raise ImproperlyConfigured(f"AUDIT_SIGNING_KEY is not valid: {exc}.") from exc
 
 
+def set_up() -> bool:
+    """Whether this installation seals its audit log, which is an option."""
+    return bool(settings.AUDIT_PUBLIC_KEYS or settings.AUDIT_SIGNING_KEY)
+
+
 def public_keys() -> list[PublicKey]:
     """All keys that may have signed: AUDIT_PUBLIC_KEYS, and the one of AUDIT_SIGNING_KEY.
 

@@ -1,54 +1,72 @@
-"""The data of a leaf: an entry as canonical JSON (RFC 8785), written by the database.
+"""The data of a leaf: an entry as canonical JSON (RFC 8785).
 
 The members are the columns in alphabetical order, without those that are empty: so a column that
 a later release adds does not change the data of older entries. Times have microseconds and a Z.
 Anybody can write the same bytes again from a readable copy of the entry.
+
+The database only hands over its columns. It does not write or hash the data itself: its owner can
+define functions, operators and casts that are chosen in the place of PostgreSQL's own.
 """
 
-from datetime import datetime
-from typing import NamedTuple
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
+from typing import Any, NamedTuple
 
-from django.db import connection, models
+import msgspec
+from django.db import connection
+from psycopg import Cursor
+from psycopg.abc import Buffer
+from psycopg.adapt import Loader
+from psycopg.pq import Format
 
 from audit.models import AuditEntry
+from audit.sealing.tree import leaf_hash
 
-_TIME = """to_char({column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')"""
+# Before a statement about the log, in the same transaction. Whatever the database or the role has
+# been set to, names are PostgreSQL's own first. The statements compare whole numbers and times of
+# the same type only: there, no operator of `public` fits better.
+TRUSTED = "SET LOCAL search_path = pg_catalog, public, pg_temp;"
 
-
-def _member(field: "models.Field[object, object]", first: bool) -> str:
-    """SQL for one member; NULL if it is empty."""
-    column = f"entry.{field.column}"
-    name = f"""'{"{" if first else ","}"{field.column}":"""
-    match field:
-        case models.DateTimeField():
-            return f"""{name}"' || {_TIME.format(column=column)} || '"'"""
-        case models.UUIDField():
-            return f"""{name}"' || {column} || '"'"""
-        case models.CharField():
-            return f"{name}' || to_json(nullif({column}, ''))"
-        case models.BigIntegerField() | models.AutoField():
-            return f"{name}' || {column}"
-    raise TypeError(f"no canonical form of {field}")
-
-
-def _data() -> str:
-    fields = sorted(AuditEntry._meta.concrete_fields, key=lambda field: str(field.column))
-    members = [_member(field, first=not number) for number, field in enumerate(fields)]
-    return f"concat({', '.join(members)}, '}}')"
-
-
-# SQL for the data of the leaf of `audit_auditentry AS entry`; the first column is never empty.
-DATA = _data()
-# … and for its hash, `audit.sealing.tree.leaf_hash`.
-HASH = f"sha256(decode('00', 'hex') || convert_to({DATA}, 'UTF8'))"
-
+NAMES = sorted(field.attname for field in AuditEntry._meta.concrete_fields)
+COLUMNS = ", ".join(f"entry.{name}" for name in NAMES)  # of `audit_auditentry AS entry`
+_CREATED_AT, _ID = NAMES.index("created_at"), NAMES.index("id")
+_EPOCH = datetime(2000, 1, 1, tzinfo=UTC)  # PostgreSQL's
 _LEAVES = f"""
-    SELECT leaf.index, leaf.entry_id, leaf.hash,
-        CASE WHEN entry.id IS NOT NULL THEN {HASH} END,
-        CASE WHEN entry.created_at BETWEEN '0002-01-01' AND '9998-12-31' THEN entry.created_at END
-    FROM audit_leaf AS leaf LEFT JOIN audit_auditentry AS entry ON entry.id = leaf.entry_id
+    SELECT leaf.index, leaf.entry_id, leaf.hash, {COLUMNS} FROM public.audit_leaf AS leaf
+    LEFT JOIN public.audit_auditentry AS entry ON entry.id = leaf.entry_id
     WHERE leaf.index >= %s AND leaf.index < %s ORDER BY leaf.index
 """  # noqa: S608 - made of constants
+
+
+class _Moment(Loader):
+    """A time, whatever DateStyle and TimeZone are; None if Python has no such time."""
+
+    format = Format.BINARY
+
+    def load(self, data: Buffer) -> datetime | None:
+        try:
+            return _EPOCH + timedelta(microseconds=int.from_bytes(data, signed=True))
+        except OverflowError:
+            return None
+
+
+def data_of(columns: Iterable[object]) -> bytes:
+    """The data of an entry.
+
+    Args:
+        columns: the values of `NAMES`.
+    """
+    pairs = zip(NAMES, columns, strict=True)
+    members = {name: value for name, value in pairs if value is not None and value != ""}
+    if isinstance(time := members.get("created_at"), datetime):
+        utc = time.astimezone(UTC).replace(tzinfo=None)
+        members["created_at"] = f"{utc.isoformat(timespec='microseconds')}Z"
+    return msgspec.json.encode(members, enc_hook=str)
+
+
+def hash_of(columns: Iterable[object]) -> bytes:
+    """The hash of an entry's leaf; `columns` as for `data_of`."""
+    return leaf_hash(data_of(columns))
 
 
 class LeafRow(NamedTuple):
@@ -69,6 +87,24 @@ class LeafRow(NamedTuple):
     created_at: datetime | None
 
 
+def read_columns(sql: str, parameters: Any, settings: str = "") -> list[Any]:
+    """Runs a statement that selects `COLUMNS`, within a transaction.
+
+    Args:
+        settings: further ones for the transaction (`SET LOCAL …;`).
+
+    Raises:
+        django.db.Error: the database is out of reach.
+    """
+    connection.ensure_connection()
+    with connection.wrap_database_errors, Cursor(connection.connection) as cursor:
+        cursor.adapters.register_loader("timestamptz", _Moment)
+        planned = f"{TRUSTED} SET LOCAL plan_cache_mode = force_custom_plan; {settings}"
+        cursor.execute(planned, prepare=False)
+        cursor.execute(sql, parameters, prepare=False, binary=True)
+        return cursor.fetchall()
+
+
 def read_leaves(start: int, stop: int) -> list[LeafRow]:
     """The leaves from `start` up to but not including `stop`, within a transaction.
 
@@ -77,10 +113,17 @@ def read_leaves(start: int, stop: int) -> list[LeafRow]:
     Raises:
         django.db.Error: the database is out of reach.
     """
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off;"
-            "SET LOCAL max_parallel_workers_per_gather = 0"
+    settings = (
+        "SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off;"
+        "SET LOCAL max_parallel_workers_per_gather = 0"
+    )
+    return [
+        LeafRow(
+            leaf,
+            entry_id,
+            stored,
+            None if columns[_ID] is None else hash_of(columns),
+            columns[_CREATED_AT],
         )
-        cursor.execute(_LEAVES, [start, stop])
-        return [LeafRow(*row) for row in cursor.fetchall()]
+        for leaf, entry_id, stored, *columns in read_columns(_LEAVES, [start, stop], settings)
+    ]

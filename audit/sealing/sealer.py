@@ -17,7 +17,7 @@ from audit.record import record
 from audit.sealing import checkpoints
 from audit.sealing.checkpoints import Newest
 from audit.sealing.keys import PrivateKey, PublicKey
-from audit.sealing.leaves import HASH
+from audit.sealing.leaves import COLUMNS, TRUSTED, hash_of, read_columns
 from audit.sealing.note import Statement
 from audit.sealing.tree import Frontier, StoredTree, TreeDamaged
 from config.request_context import actor
@@ -29,13 +29,13 @@ BATCH = 10_000  # entries of one seal
 # max(id) is not newer than xmax.
 _HORIZON = """
     SELECT pg_snapshot_xmin(seen)::text::bigint, pg_snapshot_xmax(seen)::text::bigint,
-        (SELECT coalesce(max(id), 0) FROM audit_auditentry), clock_timestamp()
+        (SELECT coalesce(max(id), 0) FROM public.audit_auditentry), clock_timestamp()
     FROM pg_current_snapshot() AS seen
 """
 _UNSEALED = f"""
-    SELECT id, {HASH} FROM audit_auditentry AS entry
+    SELECT id, {COLUMNS} FROM public.audit_auditentry AS entry
     WHERE id > %(complete_to)s AND NOT EXISTS (
-        SELECT FROM audit_leaf
+        SELECT FROM public.audit_leaf
         WHERE entry_id = entry.id AND entry_id > %(complete_to)s AND index < %(size)s)
     ORDER BY id LIMIT %(batch)s
 """  # noqa: S608 - made of constants
@@ -93,16 +93,16 @@ class Sealer:
 
     @transaction.atomic(durable=True)
     def _seal(self, newest: Newest) -> Statement | None:
-        frontier = self._signed_tree(newest)
         before = newest.horizon
         with connection.cursor() as cursor:
+            cursor.execute(TRUSTED)
+            frontier = self._signed_tree(newest)
             cursor.execute(_HORIZON)
             [(xmin, xmax, newest_id, now)] = cursor.fetchall()
-            horizon = before.advanced(xmin, xmax, newest_id)
-            cursor.execute(_PLAN)
-            limits = {"complete_to": before.complete_to, "size": frontier.size, "batch": BATCH}
-            cursor.execute(_UNSEALED, limits)
-            rows = cursor.fetchall()
+        horizon = before.advanced(xmin, xmax, newest_id)
+        limits = {"complete_to": before.complete_to, "size": frontier.size, "batch": BATCH}
+        found = read_columns(_UNSEALED, limits, _PLAN)
+        rows = [(entry_id, hash_of(columns)) for entry_id, *columns in found]
         if not rows:
             return None
         if len(rows) == BATCH:

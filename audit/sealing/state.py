@@ -15,10 +15,9 @@ from django.db import connection as default_connection
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 from audit.models import Action, AuditEntry
-from audit.sealing import checkpoints
+from audit.sealing import checkpoints, keys
 from audit.sealing.checkpoints import Newest
-from audit.sealing.keys import public_keys
-from audit.sealing.leaves import HASH
+from audit.sealing.leaves import NAMES, TRUSTED, hash_of
 
 SECOND = timedelta(seconds=1)
 EVER, NEVER = datetime(1, 1, 2, tzinfo=UTC), datetime(9999, 1, 1, tzinfo=UTC)
@@ -32,8 +31,8 @@ def _oldest_unsealed(condition: str, order: str) -> str:
     A subquery instead of a join: the planner has no other plan for it than the index.
     """
     return f"""
-        SELECT created_at FROM audit_auditentry AS entry WHERE {condition}
-            AND (SELECT entry_id FROM audit_leaf WHERE entry_id = entry.id) IS NULL
+        SELECT created_at FROM public.audit_auditentry AS entry WHERE {condition}
+            AND (SELECT entry_id FROM public.audit_leaf WHERE entry_id = entry.id) IS NULL
         ORDER BY {order} LIMIT 1
     """  # noqa: S608 - made of constants
 
@@ -41,7 +40,8 @@ def _oldest_unsealed(condition: str, order: str) -> str:
 def newest(action: Action) -> str:
     """SQL for the time of the newest entry of an action, by the index audit_action."""
     return f"""
-        SELECT created_at FROM audit_auditentry WHERE action = '{action.value}'
+        SELECT created_at FROM public.audit_auditentry
+        WHERE action OPERATOR(pg_catalog.=) '{action.value}'
         ORDER BY created_at DESC, id DESC LIMIT 1
     """  # noqa: S608 - a constant
 
@@ -49,7 +49,7 @@ def newest(action: Action) -> str:
 # By id, those that commit late are found too; by time, along the index audit_newest, also those
 # whose ids somebody set back.
 _AFTER_SEAL = "created_at > %(sealed_at)s"
-_STATE = f"""
+_STATE = f"""{TRUSTED}
     SELECT extract(epoch FROM clock_timestamp() - least(
             ({_oldest_unsealed("id > %(complete_to)s", "id")}),
             ({_oldest_unsealed(_AFTER_SEAL, "created_at, id")})))::float8,
@@ -70,10 +70,10 @@ class State:
         unverified: why no signature could be checked; a sentence.
     """
 
-    unsealed_seconds: float | None
-    sealed: int
-    intact_at: datetime | None
-    damaged_at: datetime | None
+    unsealed_seconds: float | None = None
+    sealed: int = 0
+    intact_at: datetime | None = None
+    damaged_at: datetime | None = None
     foreign: str = ""
     unverified: str = ""
 
@@ -98,7 +98,7 @@ class State:
 
     def warnings(self) -> list[str]:
         """What is wrong, and what to do about it."""
-        found = []
+        found = [self.unverified] if self.unverified else []
         if self.damaged:
             found.append(
                 f"The verification of {self.damaged_at:%Y-%m-%d %H:%M:%S} UTC found that the audit "
@@ -124,17 +124,18 @@ class State:
 
 
 def read(connection: BaseDatabaseWrapper = default_connection) -> State:
-    """Reads the state.
+    """Reads the state; if the log is not sealed, there is nothing to say of it.
 
     Raises:
         django.db.Error: the database is out of reach.
     """
-    unverified = ""
+    if not keys.set_up():
+        return State()
     try:
-        keys = public_keys()
+        known = keys.public_keys()
     except ImproperlyConfigured as exc:
-        keys, unverified = [], str(exc)
-    signed = checkpoints.newest(keys, connection)
+        return State(unverified=str(exc))
+    signed = checkpoints.newest(known, connection)
     with connection.cursor() as cursor:
         # A checkpoint's time is in whole seconds, and a little before its entries were read.
         sealed_at = signed.statement.sealed_at + SECOND if signed.statement else EVER
@@ -142,8 +143,9 @@ def read(connection: BaseDatabaseWrapper = default_connection) -> State:
         if signed.statement is None and signed.leaves:  # all entries would have to be looked at
             sealed_at, complete_to = NEVER, 2**63 - 1
         cursor.execute(_STATE, {"sealed_at": sealed_at, "complete_to": complete_to})
+        cursor.nextset()
         [(unsealed_seconds, intact_at, damaged_at)] = cursor.fetchall()
-    return State(unsealed_seconds, signed.size, intact_at, damaged_at, _foreign(signed), unverified)
+    return State(unsealed_seconds, signed.size, intact_at, damaged_at, _foreign(signed))
 
 
 def _foreign(signed: Newest) -> str:
@@ -158,15 +160,18 @@ def _foreign(signed: Newest) -> str:
     return ""
 
 
-_SEALED = f"""
-    SELECT entry.id, leaf.index, leaf.hash = {HASH}
-    FROM audit_leaf AS leaf JOIN audit_auditentry AS entry ON entry.id = leaf.entry_id
-    WHERE leaf.entry_id = ANY(%s)
-"""  # noqa: S608 - made of constants
+_SEALED = f"{TRUSTED} SELECT entry_id, index, hash FROM public.audit_leaf WHERE entry_id = ANY(%s)"  # noqa: S608 - made of constants
 
 
 def seals_of(entries: Sequence[AuditEntry]) -> dict[int, tuple[int, bool]]:
-    """By the ids of those that are sealed: the leaf, and whether the entry still matches it."""
+    """By the ids of those that are sealed: the leaf, and whether what was read still matches it."""
+    if not keys.set_up():
+        return {}
+    by_id = {entry.pk: entry for entry in entries}
     with default_connection.cursor() as cursor:
-        cursor.execute(_SEALED, [[entry.pk for entry in entries]])
-        return {id: (leaf, intact) for id, leaf, intact in cursor.fetchall()}
+        cursor.execute(_SEALED, [list(by_id)])
+        cursor.nextset()
+        return {
+            id: (leaf, bytes(stored) == hash_of(getattr(by_id[id], name) for name in NAMES))
+            for id, leaf, stored in cursor.fetchall()
+        }

@@ -17,8 +17,8 @@ from audit.models import Action, Checkpoint
 from audit.record import record
 from audit.sealing import checkpoints
 from audit.sealing.checkpoints import Newest
-from audit.sealing.keys import PublicKey, public_keys
-from audit.sealing.leaves import DATA
+from audit.sealing.keys import PublicKey, public_keys, set_up
+from audit.sealing.leaves import COLUMNS, TRUSTED, data_of, read_columns
 from audit.sealing.note import Statement
 from audit.sealing.tree import StoredTree, TreeDamaged, leaf_hash, root_of_proof
 from config.request_context import actor
@@ -28,13 +28,13 @@ FORMAT = "document-evidence/1"
 BATCH = 500  # entries that are read and sent at a time
 
 _ENTRIES = """
-    SELECT entry.id, leaf.index FROM audit_auditentry AS entry
-    LEFT JOIN audit_leaf AS leaf ON leaf.entry_id = entry.id AND leaf.index < %(size)s
+    SELECT entry.id, leaf.index FROM public.audit_auditentry AS entry
+    LEFT JOIN public.audit_leaf AS leaf ON leaf.entry_id = entry.id AND leaf.index < %(size)s
     WHERE document_id = %(document_id)s AND workspace_id IS NOT NULL
         AND (%(everything)s OR workspace_id = ANY(%(workspaces)s::uuid[]))
     ORDER BY leaf.index, entry.id
 """
-_DATA = f"SELECT entry.id, {DATA} FROM audit_auditentry AS entry WHERE entry.id = ANY(%s)"  # noqa: S608 - made of constants
+_DATA = f"SELECT id, {COLUMNS} FROM public.audit_auditentry AS entry WHERE id = ANY(%s)"  # noqa: S608 - made of constants
 
 __all__ = ["EvidenceRefused", "Trail", "export"]
 
@@ -97,6 +97,10 @@ def _with_reason(parts: Iterator[str]) -> Iterator[str]:
 
 def _newest_checkpoint() -> tuple[Newest, PublicKey]:
     """The newest signed checkpoint, and the key that has signed it."""
+    if not set_up():
+        raise EvidenceRefused(
+            "The audit log of this installation is not sealed, so nothing can be proven."
+        )
     if not Checkpoint.objects.exists():
         raise EvidenceRefused(
             "No entry is sealed yet, so nothing can be proven. The operator has to run "
@@ -134,7 +138,7 @@ class _File:
         self._statement = Statement.opened(newest.note, [key])
         self._tree = StoredTree()
         with connection.cursor() as cursor:
-            cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+            cursor.execute(f"SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY; {TRUSTED}")
             values: dict[str, Any] = {
                 "document_id": trail.document_id,
                 "everything": trail.scope.everything,
@@ -178,9 +182,9 @@ class _File:
         before = "\n"
         for start in range(0, len(ids), BATCH):
             batch = ids[start : start + BATCH]
-            with connection.cursor() as cursor:
-                cursor.execute(_DATA, [batch])
-                data: dict[int, str] = dict(cursor.fetchall())
+            with transaction.atomic():
+                rows = read_columns(_DATA, [batch])
+                data = {id: data_of(columns).decode() for id, *columns in rows}
                 if missing := set(batch) - data.keys():
                     raise TreeDamaged(f"entry {min(missing)} is gone")
                 objects = [text(id, data[id]) for id in batch]

@@ -127,7 +127,9 @@ def test_audit_pages_say_all_of_an_entry_and_lead_to_what_it_names(
         assert f'<a href="{key}">Acme sync ({acme.key.prefix}…)</a>' in html
 
 
-def test_audit_entry_that_differs_from_its_seal_is_reported(as_owner: None, sam: Client) -> None:
+def test_audit_entry_that_differs_from_its_seal_is_reported(
+    as_owner: None, sam: Client, sealing: None
+) -> None:
     entry, other = seals.written(2)
     seals.seal()
     assert "does not match its seal" not in body(sam.get(entry_url(entry)))

@@ -2,8 +2,11 @@
 
 import io
 import random
+from contextlib import nullcontext
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -12,10 +15,15 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from audit.models import AuditEntry, Checkpoint, Leaf
-from audit.sealing.keys import PrivateKey
-from audit.sealing.leaves import HASH
+from audit.sealing import guards
+from audit.sealing.keys import PrivateKey, public_keys
+from audit.sealing.leaves import NAMES, data_of, hash_of
 from audit.sealing.sealer import Sealer
-from tests.support import seals
+from audit.sealing.state import seals_of
+from audit.sealing.verify import Verifier
+from config.management.progress import Progress
+from config.management.shutdown import Shutdown
+from tests.support import roles, seals
 from tests.support.seals import KEY, as_owner, forget, written
 
 
@@ -80,9 +88,82 @@ def test_each_change_of_a_column_is_found(witness: Path, change: str) -> None:
     assert damaged.detail.startswith("1 problems; 3 sealed entries")
 
 
-BRACED = HASH.replace("{", "{{").replace("}", "}}")
+def test_the_data_of_a_leaf_are_the_same_bytes_for_ever() -> None:
+    columns: dict[str, object] = {
+        **dict.fromkeys(NAMES, ""),
+        "id": 463,
+        "created_at": datetime(2026, 3, 1, 9, 30, tzinfo=timezone(timedelta(hours=1))),
+        "action": "document.downloaded",
+        "workspace_id": UUID("0E4F1C1C-7A5C-4C0B-9E7D-2B6B0C3D4E5F"),
+        "key_id": None,
+        "detail": " ",
+        "document_title": '\x01\x1f\x7f\b\t\n\f\r"\\/\u2028é😀',
+    }
+    assert data_of(columns[name] for name in NAMES).decode() == (
+        '{"action":"document.downloaded","created_at":"2026-03-01T08:30:00.000000Z","detail":" ",'
+        '"document_title":"\\u0001\\u001f\x7f\\b\\t\\n\\f\\r\\"\\\\/\u2028é😀","id":463,'
+        '"workspace_id":"0e4f1c1c-7a5c-4c0b-9e7d-2b6b0c3d4e5f"}'
+    )
+    assert hash_of(columns[name] for name in NAMES).hex() == (
+        "eaca547394d52401d4b37881f6f9752a739ee8e663c9fd73a5383c5575b2b1f3"
+    )
+
+
+HONEST = ", ".join("'ada@acme.example' AS person" if n == "person" else n for n in NAMES)
+# What the owner defines so that an entry that says `eve` looks as it was, and how that is undone.
+BLINDS = {
+    "a function": (
+        "CREATE FUNCTION public.to_json(text) RETURNS json LANGUAGE sql AS $$ SELECT"
+        " pg_catalog.to_json(CASE $1 WHEN 'eve' THEN 'ada@acme.example' ELSE $1 END) $$",
+        "DROP FUNCTION to_json(text)",
+    ),
+    "an operator": (
+        "CREATE FUNCTION public.audit_joined(text, json) RETURNS text LANGUAGE sql AS $$ SELECT"
+        """ concat($1, CASE $2::text WHEN '"eve"' THEN '"ada@acme.example"' ELSE $2 END) $$;"""
+        " CREATE OPERATOR public.|| (LEFTARG = text, RIGHTARG = json, FUNCTION = audit_joined)",
+        "DROP FUNCTION audit_joined CASCADE",
+    ),
+    "a schema that comes first": (
+        "CREATE SCHEMA documents; GRANT USAGE ON SCHEMA documents TO documents;"
+        f"CREATE VIEW documents.audit_auditentry AS SELECT {HONEST} FROM public.audit_auditentry;"
+        "GRANT SELECT ON documents.audit_auditentry TO documents",
+        "DROP SCHEMA documents CASCADE",
+    ),
+    "an operator that comes first": (
+        "CREATE FUNCTION public.audit_not(bigint, bigint) RETURNS bool LANGUAGE sql AS"
+        " 'SELECT false'; CREATE OPERATOR public.= (LEFTARG = bigint, RIGHTARG = bigint,"
+        " FUNCTION = audit_not); ALTER ROLE documents_owner SET search_path = public, pg_catalog",
+        "DROP FUNCTION audit_not CASCADE; ALTER ROLE documents_owner RESET search_path",
+    ),
+}
+
+
+@pytest.mark.parametrize("blind", BLINDS)
+def test_the_owner_s_functions_operators_and_views_hide_no_change(
+    witness: Path, blind: str
+) -> None:
+    ids = seal(3)
+    define, undo = BLINDS[blind]
+    as_owner(f"UPDATE audit_auditentry SET person = 'eve' WHERE id = {ids[1]}", define)
+    try:
+        for role in (nullcontext(), roles.as_owner()):
+            with role:
+                found: list[str] = []
+                Verifier(public_keys(), [], found.append, Progress(print), Shutdown()).run()
+                assert found == [CHANGED.format(ids[1], 1)]
+                entries = AuditEntry.objects.raw("SELECT * FROM public.audit_auditentry")
+                assert [intact for _, intact in seals_of([*entries]).values()] == [
+                    True,
+                    False,
+                    True,
+                ]
+                assert "can change what statements mean" in "\n".join(guards.problems())
+    finally:
+        as_owner(undo)
+
+
 # What the owner of the database does to a log of nine entries in three seals, and what is named;
-# {1} is the id of the second entry, whose leaf is 1.
+# {1} is the id of the second entry, whose leaf is 1. {hash} is the fourth one's if eve had acted.
 ATTACKS: dict[str, tuple[list[str], list[str]]] = {
     "an entry is deleted": (
         ["DELETE FROM audit_auditentry WHERE id = {3}"],
@@ -114,8 +195,7 @@ ATTACKS: dict[str, tuple[list[str], list[str]]] = {
     "an entry is changed with its hash": (
         [
             "UPDATE audit_auditentry SET person = 'eve' WHERE id = {3}",
-            f"UPDATE audit_leaf SET hash = {BRACED} FROM audit_auditentry AS entry"
-            " WHERE entry.id = entry_id AND entry_id = {3}",
+            "UPDATE audit_leaf SET hash = '\\x{hash}' WHERE entry_id = {3}",
         ],
         ["Among the entries {2} to {5} (leaves 2 to 5), some were changed, added or "],
     ),
@@ -149,7 +229,10 @@ ATTACKS: dict[str, tuple[list[str], list[str]]] = {
 def test_what_was_changed_is_named(witness: Path, attack: str) -> None:
     ids = seal(2, 4, 3)
     statements, expected = ATTACKS[attack]
-    as_owner(*(statement.format(*ids) for statement in statements))
+    entry = AuditEntry.objects.get(pk=ids[3])
+    entry.person = "eve"
+    forged = hash_of(getattr(entry, name) for name in NAMES).hex()
+    as_owner(*(statement.format(*ids, hash=forged) for statement in statements))
     found = problems()
     assert len(found) == len(expected)
     for said, each in zip(found, expected, strict=True):

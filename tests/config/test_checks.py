@@ -103,7 +103,7 @@ def test_check_deploy_names_a_variable_that_is_wrong(
     [
         (redis, "COUNT_IN_PROCESS", True, "config.W003 Each process counts"),
         (redis, "REDIS_URL", f"redis://{HOST}:9/0", "config.E003 Redis: "),
-        (audit_log, "AUDIT_PUBLIC_KEYS", [], "audit.W001 AUDIT_PUBLIC_KEYS is not set"),
+        (audit_log, "AUDIT_PUBLIC_KEYS", [], "audit.I001 The audit log is not sealed"),
         (audit_log, "AUDIT_PUBLIC_KEYS", ["x"], "audit.E001 Audit log: AUDIT_PUBLIC_KEYS is not"),
     ],
 )

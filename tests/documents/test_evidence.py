@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
-from django.db import connection
+from django.db import connection, transaction
 from pymerkle import InmemoryTree
 
 from audit.models import Action, AuditEntry, Leaf
 from audit.record import record
 from audit.scope import Scope
-from audit.sealing.leaves import DATA
+from audit.sealing.leaves import COLUMNS, data_of, read_columns
 from audit.sealing.note import Statement
 from audit.sealing.tree import StoredTree, leaf_hash, root_of_proof
 from documents import evidence
@@ -53,12 +53,13 @@ def entry_ids(document: Document) -> list[int]:
 
 def leaves(size: int) -> list[bytes]:
     """The data of all leaves, in the tree's order."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            f"SELECT {DATA} FROM audit_auditentry AS entry JOIN audit_leaf AS leaf"
-            " ON leaf.entry_id = entry.id ORDER BY leaf.index"
+    with transaction.atomic():
+        found = read_columns(
+            f"SELECT {COLUMNS} FROM audit_auditentry AS entry JOIN audit_leaf AS leaf"
+            " ON leaf.entry_id = entry.id ORDER BY leaf.index",
+            [],
         )
-        return [row[0].encode() for row in cursor.fetchall()][:size]
+    return [data_of(columns) for columns in found][:size]
 
 
 def test_evidence_has_the_document_its_files_and_each_entry_with_a_proof(
@@ -190,7 +191,7 @@ def test_evidence_without_the_key_of_the_checkpoint_says_which_variable(
 ) -> None:
     seal()
     settings.AUDIT_PUBLIC_KEYS = []
-    with pytest.raises(CommandError, match="AUDIT_PUBLIC_KEYS is not set"):
+    with pytest.raises(CommandError, match="this installation is not sealed"):
         exported(lease.id)
     settings.AUDIT_PUBLIC_KEYS = [
         "PeterNeumann+c74f20a3+ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10TW"

@@ -164,7 +164,8 @@ def desk(db: None) -> Client:
 @pytest.fixture(scope="session")
 def the_server(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """One granian process for all tests; they use it through `server`."""
-    with running(Server(tmp_path_factory.mktemp("server"))) as server:
+    keys = seals.VARIABLES["AUDIT_PUBLIC_KEYS"]
+    with running(Server(tmp_path_factory.mktemp("server"), AUDIT_PUBLIC_KEYS=keys)) as server:
         yield server
 
 
@@ -192,6 +193,12 @@ def json_server(the_json_server: Server, transactional_db: None) -> Iterator[Ser
     """A real server, as `server`, that logs as JSON."""
     yield the_json_server
     the_json_server.restore()
+
+
+@pytest.fixture
+def sealing(settings: Any) -> None:
+    """The log of this installation is sealed; by default, it is not."""
+    settings.AUDIT_PUBLIC_KEYS = [str(seals.KEY.public)]
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ import time
 from io import StringIO
 from typing import Any
 
+from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 from django.db import connections
@@ -49,6 +50,7 @@ class Command(BaseCommand):
         programs = [
             Program(name, [sys.executable, *words.format(port=port).split()], folder / "run.log")
             for name, words in PROGRAMS.items()
+            if name != "seal_audit" or settings.AUDIT_SIGNING_KEY
         ]
         programs[0].port = port
         text = [f"\nReady: {base}\n", *demo_command.text(base)]
