@@ -4,12 +4,13 @@
 import os
 import sys
 
-from config import env
+from config import env, systemd
 
 
 def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     if sys.argv[1:2] == ["deliver_webhooks"] or "--follow" in sys.argv:  # nobody looks at it
+        systemd.start()
         os.environ.setdefault("PGOPTIONS", "-c statement_timeout=60s -c lock_timeout=10s")
     elif sys.argv[1:2] != ["check"]:  # which keeps the time-outs of its role
         os.environ.setdefault("PGOPTIONS", "-c statement_timeout=0 -c lock_timeout=0")

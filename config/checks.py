@@ -150,9 +150,7 @@ def operation() -> Found:
     if TLS.exists():
         pem = ssl.get_server_certificate(NGINX, timeout=SECONDS)
         ends = x509.load_pem_x509_certificate(pem.encode()).not_valid_after_utc
-        left = ends - timezone.now()
-        soon, late = left < timedelta(days=21), left < timedelta(days=7)
+        days = (ends - timezone.now()).days
+        level = Error if days < 7 else Warning if days < 21 else Info
         hint = "Renew it; then: systemctl reload nginx"
-        yield (Error if late else Warning if soon else Info)(
-            f"The certificate ends at {ends:%Y-%m-%d %H:%M} UTC.", hint=hint
-        )
+        yield level(f"The certificate ends at {ends:%Y-%m-%d %H:%M} UTC.", hint=hint)

@@ -6,6 +6,7 @@ time, and Django's loader of times is Python. For a page of documents that takes
 
 import contextlib
 import threading
+import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -93,23 +94,18 @@ def _log(database: Any, sql: str, parameters: Parameters) -> None:
         database.queries_log.append({"sql": database.ops.compose_sql(sql, parameters)})
 
 
-class _Closer:
-    """Closes a thread's connection when the thread ends: granian ends threads that are idle.
+class _Owner:
+    """Exists as long as its thread: granian ends threads that are idle.
 
     Django's own object is part of a cycle, which the garbage collector may find hours later.
     """
-
-    def __init__(self, opened: Any) -> None:
-        self._opened = opened
-
-    def __del__(self) -> None:
-        self._opened.close()
 
 
 def close_with_thread(connection: Any, **kwargs: Any) -> None:
     """Signal receiver for a new connection: it ends with this thread at the latest."""
     if connection in connections.all(initialized_only=True):  # not a copy
-        _thread.closer = _Closer(connection.connection)
+        _thread.owner = _Owner()
+        weakref.finalize(_thread.owner, connection.connection.close)
 
 
 def close_failed(**kwargs: Any) -> None:

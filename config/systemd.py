@@ -11,7 +11,6 @@ import time
 
 SECONDS = 3  # between two messages; the unit's WatchdogSec is longer
 HANGS_SECONDS = 15  # nginx has given up after 8
-
 running: dict[str, float] = {}  # when each request that runs has begun, by its id
 
 

@@ -14,7 +14,6 @@ from audit.sealing import checkpoints
 from audit.sealing.keys import public_keys, signing_key
 from audit.sealing.sealer import BATCH, SEAL_EVERY, Sealer, SealRefused
 from audit.sealing.witnesses import Publisher, witnesses
-from config import systemd
 from config.database import UNAVAILABLE
 from config.management.progress import InterruptibleCommand, Progress, first_line
 from config.management.shutdown import Shutdown, Stopped, graceful_shutdown
@@ -60,7 +59,6 @@ class Command(InterruptibleCommand):
         with graceful_shutdown() as shutdown:
             try:
                 if follow:
-                    systemd.start()
                     record(Action.COMMAND_RUN, by=actor(), detail=f"Seals with {key.public}")
                 if after_restore:
                     self.sealer.accept_loss()

@@ -12,7 +12,6 @@ from django.db import connection
 
 from apikeys import mails as keys
 from apikeys.usage import purge as usage
-from config import systemd
 from config.management.progress import ProgressCommand
 from config.management.shutdown import Shutdown, graceful_shutdown
 from events import purge as events
@@ -56,7 +55,6 @@ class Command(ProgressCommand):
 
     def handle(self, *, follow: bool, **options: Any) -> None:
         if follow:
-            systemd.start()
             threading.Thread(target=mails.send_for_ever, daemon=True).start()
         with graceful_shutdown() as shutdown:
             failed = self._do_all(shutdown)

@@ -9,7 +9,6 @@ from django.core.management.base import BaseCommand
 from django.db import connection
 from prometheus_client import start_http_server
 
-from config import systemd
 from config.management.shutdown import graceful_shutdown
 from events.webhooks.monitoring import PROCESS
 from events.webhooks.worker import Worker
@@ -33,6 +32,5 @@ class Command(BaseCommand):
             start_http_server(metrics_port, "127.0.0.1")
         connection.close()  # that of this thread, which needs none any more
         os.environ["PGAPPNAME"] = PROCESS  # of the connections from now on
-        systemd.start()
         with graceful_shutdown() as shutdown:
             asyncio.run(Worker().run(shutdown))
