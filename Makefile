@@ -30,7 +30,7 @@ help:
 	@echo "make test     run the tests that a commit needs (minutes)"
 	@echo "make test-all run all tests: also browsers, nginx, servers that are cut off, kills"
 	@echo "make test-debian-postgres run the tests of the database on Debian's PostgreSQL (minutes)"
-	@echo "make drill    follow docs/operations.md in a bare Debian, as root (minutes)"
+	@echo "make drill    follow docs/operations.md in a bare Debian, as root (minutes; MANAGED=1: no superuser's roles.sql)"
 	@echo "make pictures make docs/pictures, and pictures of all pages in $(DATA_DIR)/tests/screenshots"
 	@echo "make bench    measure the service beside its peers (SCALE=small: a smoke test)"
 	@echo "make faults   break each part under load (SHORT=1: a smoke test; ONLY='redis-killed overload')"
@@ -96,7 +96,7 @@ test-debian-postgres: $(STAMP)
 	@tests/on-debian-postgres $(PYTEST) $(DATABASE_TESTS)
 
 drill: $(STAMP)
-	@$(BIN)/python -m tests.drill
+	@$(BIN)/python -m tests.drill $(if $(MANAGED),--managed)
 
 pictures: $(STAMP)
 	@$(BIN)/python -m pytest --pictures tests/slow/test_admin_browser_*.py tests/slow/test_docs_browser.py \

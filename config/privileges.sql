@@ -15,6 +15,10 @@ REVOKE INSERT, UPDATE, DELETE ON auth_group, auth_group_permissions, auth_permis
 -- Triggers and `restart_events` write these, as the owner.
 REVOKE INSERT, UPDATE ON events_event FROM documents;
 REVOKE INSERT, UPDATE, DELETE ON events_generation FROM documents;
+-- No role that serves makes temporary tables.
+DO $$ BEGIN
+    EXECUTE format('REVOKE TEMPORARY ON DATABASE %I FROM PUBLIC, documents', current_database());
+END $$;
 -- What these say must not change, or go.
 REVOKE DELETE ON auth_user, webhooks_endpoint, workspaces_invitation, workspaces_workspace
     FROM documents;

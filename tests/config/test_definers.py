@@ -3,7 +3,6 @@
 import pytest
 from django.db import DatabaseError
 
-from audit.models import AuditEntry
 from config.database import fetch
 from tests.support.database import execute
 from tests.support.factories import Tenant
@@ -26,19 +25,12 @@ BAIT = (
 DEFINERS = {"audit_stamp()", "events_added()", "events_changed()"}
 
 
-@pytest.mark.parametrize("function", sorted(DEFINERS))
-def test_serving_role_cannot_use_a_function_of_the_owner_for_a_trigger_of_its_own(
-    acme: Tenant, function: str
+@pytest.mark.parametrize("statement", [*BAIT[:1], BAIT[2], "CREATE TABLE bait ()"])
+def test_serving_role_cannot_make_a_table_for_a_trigger_of_its_own(
+    db: None, statement: str
 ) -> None:
-    before = list(AuditEntry.objects.values())
-    with pytest.raises(DatabaseError, match="permission denied for function"):
-        execute(
-            *BAIT,
-            f"CREATE TRIGGER mine BEFORE INSERT ON bait"
-            f" FOR EACH ROW EXECUTE FUNCTION public.{function}",
-            "INSERT INTO bait (id) VALUES (1)",
-        )
-    assert list(AuditEntry.objects.values()) == before
+    with pytest.raises(DatabaseError, match="permission denied"):
+        execute(statement)
 
 
 @pytest.mark.usefixtures("as_owner")

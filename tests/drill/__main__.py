@@ -1,5 +1,8 @@
 """`make drill`: follows docs/operations.md word by word on a bare Debian that systemd has booted.
 
+With MANAGED=1, a role without a superuser's rights runs deploy/roles.sql, as with a managed
+PostgreSQL.
+
 It needs root, Debian's packages in `machine.PACKAGES`, a podman-compose of at least 1.1, and the
 networks of Debian and of pip's package index. Trust and pip's variables are this machine's. The
 checkout is its last commit.
@@ -8,6 +11,7 @@ What it does not prove: a certificate from an authority, the storage's policy, P
 several machines.
 """
 
+import argparse
 import re
 import shutil
 import signal
@@ -61,6 +65,13 @@ BEFORE = {
     "--seal": WITNESS,
     "deploy/upgrade /root": NEXT_RELEASE,
 }
+AS_POSTGRES = "exec env -C / runuser -u postgres -- psql -X -d postgres"
+AS_CUSTOMER = r"""env -C / runuser -u postgres -- psql -X -d postgres <<'END'
+SELECT $$CREATE ROLE customer LOGIN CREATEDB CREATEROLE PASSWORD 'customer'$$
+WHERE NOT EXISTS (SELECT FROM pg_roles WHERE rolname = 'customer') \gexec
+GRANT pg_read_all_stats TO customer WITH ADMIN OPTION;
+END
+exec psql -X -d postgresql://customer:customer@127.0.0.1/postgres"""
 SHA256 = "sha256=$(sha256sum </root/documents-api.tar | cut -c 1-64)\n"  # what deploy/upgrade takes
 SNAPSHOT = "python3 /root/client.py snapshot"
 # Units that failed, or were started again by systemd, since their start.
@@ -69,6 +80,16 @@ systemctl show 'documents-api*' -p Id -p NRestarts | grep -B1 'NRestarts=[^0]' |
 WORKER = "$(pgrep -P $(systemctl show -p MainPID --value documents-api@8001) | tail -n 1)"
 FREEZE = f"kill -STOP {WORKER}"
 FROZEN_SECONDS = 30  # until systemd has replaced it
+# Debian's own units, which deploy/link lets systemd start again.
+KILLED = r"""
+kill -9 "$(cat /run/nginx.pid)" "$(head -n 1 /var/lib/postgresql/*/main/postmaster.pid)"
+for _ in $(seq 30); do
+  sleep 1
+  [ "$(curl -ks -o /dev/null -w '%{http_code}' https://127.0.0.1/readyz)" != 200 ] || exit 0
+done
+systemctl status nginx 'postgresql@*'
+exit 1
+"""
 # As after a boot, or where it has no room and stops.
 WITHOUT_DATABASE = r"""
 units="documents-api@8001 documents-api@8002 documents-api-pages documents-api-worker \
@@ -93,8 +114,12 @@ def step(name: str) -> Iterator[None]:
     print(f"{time.monotonic() - started:6.1f} s", flush=True)
 
 
-def prepare(folder: Path) -> None:
-    """What a new machine brings: a bare Debian with systemd, and a release in /root."""
+def prepare(folder: Path, *, managed: bool) -> None:
+    """What a new machine brings: a bare Debian with systemd, and a release in /root.
+
+    Args:
+        managed: the release's deploy/roles works as with a managed PostgreSQL.
+    """
     bare_debian(folder, "systemd-sysv", "dbus", "procps")
     (folder / "etc/hosts").write_text("127.0.0.1 localhost api.example.com\n")
     (folder / "etc/hostname").write_text("api\n")
@@ -103,6 +128,15 @@ def prepare(folder: Path) -> None:
     (folder / "etc/systemd/system/storage.service").write_text(STORAGE)
     archive = ["git", "archive", f"--output={folder}/root/documents-api.tar", "HEAD"]
     subprocess.run(archive, cwd=CHECKOUT, check=True)
+    if managed:
+        roles = folder / "tmp" / "deploy" / "roles"
+        roles.parent.mkdir()
+        shutil.copy(CHECKOUT / "deploy" / "roles", roles)
+        text = roles.read_text()
+        assert AS_POSTGRES in text
+        roles.write_text(text.replace(AS_POSTGRES, AS_CUSTOMER))
+        words = ["tar", "-rf", f"{folder}/root/documents-api.tar", "-C", f"{folder}/tmp"]
+        subprocess.run([*words, "deploy/roles"], check=True)
 
 
 def guide(page: Path = CHECKOUT / "docs/operations.md") -> list[tuple[str, str]]:
@@ -153,6 +187,8 @@ def disturb(machine: Machine) -> None:
     with step("  a frozen worker is replaced"):
         machine.run(f"{FREEZE}; sleep {FROZEN_SECONDS}")
         machine.run("curl -sSf -m 5 -o /dev/null http://127.0.0.1:8001/readyz")
+    with step("  nginx and PostgreSQL are killed, and serve again"):
+        machine.run(KILLED)
     with step("  units start without PostgreSQL, and serve when it is back"):
         machine.run(WITHOUT_DATABASE)
 
@@ -176,13 +212,16 @@ def load(machine: Machine) -> Iterator[None]:
 
 
 def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--managed", action="store_true")
+    managed = parser.parse_args().managed
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # with all that follows a step
     require_tools()
     with alone(), ExitStack() as stack:
         place = Path(tempfile.mkdtemp(prefix="drill-"))
         stack.callback(shutil.rmtree, place)
         with step("a bare Debian"):
-            prepare(place / "machine")
+            prepare(place / "machine", managed=managed)
         with step("it boots"):
             machine = Machine(place / "machine")
             stack.callback(machine.close)

@@ -98,6 +98,13 @@ def test_units_and_nginx_s_files_are_links_and_own_changes_stay(folder: Path) ->
     for name in ("documents-api@", "documents-api-"):
         common = folder / "units" / f"{name}.service.d" / "common.conf"
         assert common.resolve() == DEPLOY / "systemd" / "common.conf"
+    for name, file in {
+        "nginx.service": "restart",
+        "postgresql@.service": "restart",
+        "logrotate.timer": "hourly",
+    }.items():
+        linked = folder / "units" / f"{name}.d" / "documents-api.conf"
+        assert linked.resolve() == DEPLOY / "systemd" / f"{file}.conf"
     assert drop_in.read_text() == own.read_text() == "# mine\n"
     assert (folder / "etc-nginx" / "nginx.conf").resolve() == DEPLOY / "nginx.conf"
 

@@ -1,8 +1,11 @@
 """deploy/roles.sql and deploy/restore run nothing of other roles as superuser or owner."""
 
 import os
+import pwd
 import re
+import signal
 import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +15,9 @@ import psycopg
 import pytest
 
 from config.dev.services import POSTGRES, Postgres
-from tests.support.server import ROOT
+from config.ports import free_port
+from tests.support.proxy import HOST
+from tests.support.server import ROOT, eventually
 
 Connection = psycopg.Connection[tuple[Any, ...]]
 
@@ -44,16 +49,83 @@ def test_functions_of_the_owner_are_not_found_by_the_superuser(cluster: Postgres
         assert owner.execute("SELECT role FROM public.ran").fetchall() == []
 
 
-def test_function_of_the_serving_role_stays_its_own_when_the_file_runs_again(
-    cluster: Postgres,
-) -> None:
+def test_serving_role_may_make_nothing_of_its_own(cluster: Postgres) -> None:
     with connect(cluster, "documents") as serving:
-        serving.execute(
-            "CREATE FUNCTION pg_temp.own(sql text) RETURNS text LANGUAGE plpgsql SECURITY DEFINER"
-            " AS $$ BEGIN EXECUTE sql; RETURN current_user; END $$"
+        for statement in (
+            "CREATE FUNCTION pg_temp.own() RETURNS int LANGUAGE sql AS 'SELECT 1'",
+            "CREATE TEMPORARY TABLE own ()",
+            "CREATE TABLE public.own ()",
+            "CREATE SCHEMA own",
+        ):
+            with pytest.raises(psycopg.errors.InsufficientPrivilege):
+                serving.execute(statement)
+
+
+DEBIAN = sorted(Path("/usr/lib/postgresql").glob("*/bin"))[-1:]
+
+
+@pytest.fixture(params=[POSTGRES, *DEBIAN], ids=lambda folder: folder.parent.name)
+def managed(request: pytest.FixtureRequest) -> Iterator[str]:
+    """The URL of a PostgreSQL as providers have it: `customer` is no superuser."""
+    programs, port = request.param, free_port()
+    with tempfile.TemporaryDirectory() as folder:
+        user: dict[str, Any] = {}
+        if os.geteuid() == 0:
+            nobody = pwd.getpwnam("nobody")
+            user = {"user": nobody.pw_uid, "group": nobody.pw_gid, "extra_groups": []}
+            os.chown(folder, nobody.pw_uid, nobody.pw_gid)
+        words = [f"{programs}/initdb", "-D", f"{folder}/data", "-U", "provider", "--auth=trust"]
+        words += ["--locale=C", "--encoding=UTF8"]
+        subprocess.run(words, check=True, capture_output=True, cwd="/", **user)
+        words = [f"{programs}/postgres", "-D", f"{folder}/data", f"--port={port}"]
+        words += [f"--listen_addresses={HOST}", "--unix_socket_directories="]
+        server = subprocess.Popen(words, stderr=subprocess.DEVNULL, cwd="/", **user)
+        try:
+            url = f"postgresql://customer@{HOST}:{port}/postgres"
+            ready = [f"{POSTGRES}/pg_isready", "--quiet", "-d", url]
+            assert eventually(lambda: subprocess.run(ready).returncode == 0)
+            yield url
+        finally:
+            server.send_signal(signal.SIGINT)
+            server.wait()
+
+
+@pytest.mark.parametrize("stats", ["", "WITH ADMIN OPTION"])
+def test_role_without_a_superuser_s_rights_makes_roles_that_migrate_and_serve(
+    managed: str, tmp_path: Path, stats: str
+) -> None:
+    def run(*words: str, **variables: str) -> str:
+        done = subprocess.run(
+            words, env=os.environ | variables, cwd=ROOT, capture_output=True, text=True
         )
-        assert cluster.is_ready()
-        assert serving.execute("SELECT pg_temp.own('SELECT 1')").fetchall() == [("documents",)]
+        assert done.returncode == 0, done.stderr
+        return done.stderr
+
+    with psycopg.connect(managed.replace("customer", "provider"), autocommit=True) as provider:
+        provider.execute("CREATE ROLE customer LOGIN CREATEDB CREATEROLE")
+        provider.execute(f"GRANT pg_read_all_stats TO customer {stats}")
+    names = ("OWNER_PASSWORD", "SERVING_PASSWORD", "SEALER_PASSWORD")
+    psql = [f"{POSTGRES}/psql", "-X", "-d", managed, "-f", "deploy/roles.sql"]
+    for _ in range(2):
+        warned = run(*psql, **dict.fromkeys(names, "secret"))
+        assert "Not by a superuser" in warned
+        assert ("Not granted" in warned) == (stats == "")
+    urls = {
+        role: managed.replace("customer@", f"{role}:secret@").removesuffix("postgres") + "documents"
+        for role in ("documents_owner", "documents", "documents_sealer")
+    }
+    manage = [sys.executable, "manage.py"]
+    run(*manage, "migrate", "--no-input", DATABASE_URL=urls["documents_owner"])
+    acme = ("Acme", "--plan", "PRO", "--admin", "ada@acme.example")
+    run(*manage, "create_workspace", *acme, DATABASE_URL=urls["documents"])
+    with psycopg.connect(urls["documents_sealer"]) as sealer:
+        assert sealer.execute("SELECT count(*) FROM audit_auditentry").fetchall() != [(0,)]
+    with psycopg.connect(urls["documents"]) as serving:
+        may = "SELECT pg_has_role('pg_read_all_stats', 'USAGE'), rolsuper FROM pg_roles"
+        found = serving.execute(f"{may} WHERE rolname = current_user").fetchall()
+        assert found == [(stats != "", False)]
+        owner = "SELECT pg_has_role('customer', 'documents_owner', 'USAGE')"
+        assert serving.execute(owner).fetchall() == [(False,)]
 
 
 def test_restored_dump_runs_as_the_owner_with_its_privileges_and_counts_as_a_backup(
