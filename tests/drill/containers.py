@@ -1,7 +1,7 @@
 """deploy/compose.yaml with podman, in a network of its own and without a registry.
 
-The image is built as it is; those of nginx, PostgreSQL and Redis are stand-ins with Debian's
-packages.
+The images of the service and of Redis are built as they are; those of nginx and PostgreSQL are
+stand-ins with Debian's packages.
 """
 
 import os
@@ -33,9 +33,8 @@ fi
 exec setpriv --reuid postgres --regid postgres --clear-groups postgres -D $data -h '*'
 """
 IMAGES = {
-    "nginx:1.28.0": f"{DEBIAN}{APT} ca-certificates nginx-light",
-    "redis:7.0.15": f"{DEBIAN}{APT} redis-server",
-    "postgres:15.18": f'{DEBIAN}{APT} postgresql\nCOPY entry /\nCMD ["sh", "/entry"]',
+    "nginx:1.30.7": f"{DEBIAN}{APT} ca-certificates nginx-light",
+    "postgres:15.20": f'{DEBIAN}{APT} postgresql\nCOPY entry /\nCMD ["sh", "/entry"]',
 }
 VALUES = {
     "HOST": "api.example.com",
@@ -148,7 +147,11 @@ def prepare(folder: Path) -> None:
     run(["podman", "import", *changes, str(folder / "debian.tar"), base], folder)
     build = ["podman", "build", "--isolation=chroot", "--network=host", "--format=docker"]
     build += ["--pull-never", "--layers=false"]  # on some disks, each layer is a copy
-    run([*build, "-f", "deploy/Containerfile", "-t", "localhost/documents-api", "."], folder)
+    for file, name in (
+        ("Containerfile", "documents-api"),
+        ("redis.Containerfile", "documents-api-redis"),
+    ):
+        run([*build, "-f", f"deploy/{file}", "-t", f"localhost/{name}", "."], folder)
     for name, text in IMAGES.items():
         context = folder / name.partition(":")[0]
         context.mkdir()

@@ -1,5 +1,6 @@
 """What other users of the machine try against deploy/: links, lists of processes, hosts."""
 
+import contextlib
 import hashlib
 import os
 import re
@@ -236,11 +237,12 @@ def test_installer_gives_redis_the_password_of_its_url(folder: Path) -> None:
     assert "REDIS_URL=redis://:CHANGE-ME-RANDOM@" in (DEPLOY / "env.example").read_text()
 
 
-def test_redis_of_compose_has_a_password_that_is_no_argument() -> None:
+def test_redis_of_compose_has_a_password_that_is_no_argument_and_stops(folder: Path) -> None:
     service = compose()["redis"]
     port = free_port()
-    words = [word.replace("$$", "$") for word in service["command"]]
-    words[-1] = words[-1].replace("redis-server -", f"redis-server - --port {port}")
+    [place] = service["tmpfs"]
+    words = [word.replace("$$", "$").replace(place, str(folder)) for word in service["command"]]
+    words[-1] = f"{words[-1]} --port {port}"
     variables = {"PATH": f"{REDIS}:{os.environ['PATH']}", "REDISCLI_AUTH": "secret-of-redis"}
     process = subprocess.Popen(words, env=variables, start_new_session=True)
     try:
@@ -248,20 +250,53 @@ def test_redis_of_compose_has_a_password_that_is_no_argument() -> None:
         assert (ping(port), ping(port, **variables)) == (REFUSED, "PONG")
         tree = [psutil.Process(process.pid), *psutil.Process(process.pid).children(recursive=True)]
         assert [each for each in tree if "secret-of-redis" in " ".join(each.cmdline())] == []
+        assert (folder / "redis.conf").stat().st_mode & 0o077 == 0
+        process.terminate()
+        assert process.wait(5) == 0  # the container's first process is Redis
     finally:
-        os.killpg(process.pid, signal.SIGKILL)
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
         process.wait()
     assert "${REDIS_PASSWORD:?}" in str(service["environment"])
 
 
 def test_installer_stops_at_values_that_nobody_has_written(folder: Path) -> None:
     functions = prepare(folder)
-    (folder / "etc/env").write_text((DEPLOY / "env.example").read_text())
-    run = "set +e; (set -e && variables); [ $? = 1 ]"
+    half = "EMAIL_URL=smtps://me:secret-of-mail@CHANGE-ME\n"
+    (folder / "etc/env").write_text((DEPLOY / "env.example").read_text() + half)
+    run = f"set +e; (set -e && variables) >{folder}/log 2>&1; [ $? = 1 ]"
     run_recorded(folder, f"{functions}\n{run}")
+    said = (folder / "log").read_text()
+    assert f"{folder}/etc/env: EMAIL_URL has CHANGE-ME" in said
+    assert "secret-of-mail" not in said
     text = (folder / "etc/env").read_text()
     assert "CHANGE-ME-RANDOM" not in text.partition("SECRET_KEY=")[2]
     assert "S3_BUCKET" in text
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="it gives folders to another user, as in CI")
+def test_backup_writes_only_into_a_folder_of_root_s(folder: Path) -> None:
+    (folder / "env").touch()
+    text = (DEPLOY / "backup").read_text().replace("/etc/documents-api", str(folder))
+    (folder / "backup").write_text(text)
+    victim = folder / "victim"
+
+    def backup(place: Path) -> str:
+        words = ["sh", str(folder / "backup"), str(place)]
+        return subprocess.run(words, capture_output=True, text=True).stderr
+
+    for name, mode, owner in (("theirs", 0o755, 33), ("shared", 0o777, 0), ("group", 0o770, 0)):
+        place = folder / name
+        place.mkdir()
+        os.chown(place, owner, -1)
+        place.chmod(mode)
+        (place / "database.new").symlink_to(victim)
+        assert "must be root's" in backup(place)
+        (folder / "link").symlink_to(place)
+        assert "must be root's" in backup(folder / "link")
+        (folder / "link").unlink()
+    assert not victim.exists()
+    assert "must be root's" not in backup(folder / "own")  # it is made
 
 
 def test_upgrade_refuses_a_tar_with_another_checksum(folder: Path) -> None:
