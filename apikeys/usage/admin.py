@@ -5,7 +5,7 @@ from typing import Any
 
 from django.contrib import admin
 from django.core.exceptions import ValidationError
-from django.db.models import Case, F, Value, When
+from django.db.models import Value
 from django.http import HttpRequest
 from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
@@ -50,14 +50,6 @@ class RefusedFilter(LogFilter):
         return super().chip_text(name, rows)
 
 
-class RefusedChangeList(LogChangeList):
-    """Its chart counts those too that have no row."""
-
-    names = ("errors", "limited")
-    series = Case(When(status=429, then=Value("limited")), default=Value("errors"))
-    number = F("more") + 1
-
-
 @admin.register(RefusedRequest)
 class RefusedRequestAdmin(ScopedAdmin):
     """Which requests were refused, and why: the answer to a quoted Request-Id."""
@@ -68,8 +60,8 @@ class RefusedRequestAdmin(ScopedAdmin):
     change_list_template = "admin/usage/refusedrequest/change_list.html"
     change_form_template = "admin/usage/refusedrequest/page.html"
 
-    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[RefusedChangeList]:
-        return RefusedChangeList
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[LogChangeList]:
+        return LogChangeList
 
     def panels(self, request: HttpRequest) -> list[SafeString]:
         """All requests for operators, refused ones of known keys for support."""

@@ -22,7 +22,6 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.text import slugify
 
-from audit.admin import histogram
 from audit.admin.base import ScopedAdmin
 from audit.admin.filters import AuditLogFilter
 from audit.admin.links import log_url
@@ -35,7 +34,6 @@ from config.console import keyset
 from config.console.base import request_user
 from config.console.reauthentication import recent_sign_in_required
 
-MOST_COUNTED = 100_000  # entries that are counted before an export
 BATCH = 2000  # entries that are read and sent at a time; no more are ever in memory
 # A spreadsheet treats a cell that begins with one of these as a formula (OWASP, CSV injection);
 # this includes the full-width forms. Where `;` or tabs separate cells, one may begin within ours,
@@ -92,18 +90,15 @@ class ExportViews(ScopedAdmin):
     """The views; the admin of the audit log has their URLs."""
 
     def before_export_view(self, request: HttpRequest) -> HttpResponse:
-        """What an export would contain, and how many entries these are."""
+        """What an export would contain."""
         form = self._form_of_export(request)
         if not isinstance(form, AuditLogFilter):
             return form
-        entries = self.get_filtered(request, form)
-        size = histogram.count(entries, form.alternatives(), MOST_COUNTED)
         query = f"?{request.GET.urlencode()}"
         return self.page(
             request,
             "admin/audit/auditentry/export.html",
             title="Export as CSV",
-            size=size,
             filters=form.text(),
             file_name=file_name(form),
             export_url=reverse("admin:audit_auditentry_export") + query,

@@ -6,7 +6,6 @@ from typing import Any
 
 from django.contrib import admin
 from django.core.exceptions import PermissionDenied
-from django.db.models import Case, Value, When
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.template.loader import render_to_string
 from django.urls import URLPattern, path
@@ -27,7 +26,7 @@ from audit.admin.links import (
 from audit.admin.periods import LogChangeList
 from audit.admin.search import Recognised
 from audit.admin.workspace_filter import suggestions
-from audit.models import Action, AuditEntry, Checkpoint
+from audit.models import AuditEntry, Checkpoint
 from audit.queries import latest_downloads
 from audit.scope import scope_of
 from audit.sealing import keys, state
@@ -75,10 +74,6 @@ class AuditChangeList(LogChangeList):
     """Adds what an id was recognised as."""
 
     form: AuditLogFilter
-    names = ("downloads", "other")
-    series = Case(
-        When(action=Action.DOCUMENT_DOWNLOADED, then=Value("downloads")), default=Value("other")
-    )
 
     def get_results(self, request: HttpRequest) -> None:
         super().get_results(request)

@@ -1,23 +1,20 @@
-"""What the logs have in common: filters by time, periods to choose from, a chart above the list."""
+"""What the logs have in common: filters by time, and periods to choose from."""
 
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
-from django.db.models import Expression, Q, Value
+from django.db.models import Q
 from django.http import QueryDict
 from django.utils import timezone
-from django.utils.functional import cached_property
-from django.utils.safestring import SafeString
 
-from audit.admin import histogram
 from audit.admin.search import Recognised, in_words
 from audit.admin.times import SpanField
 from audit.admin.workspace_filter import WorkspaceField, own_workspace_field
 from audit.scope import Scope, workspace_model
-from config.console.changelist import AFTER, BEFORE, FilterForm, KeysetChangeList
+from config.console.changelist import AFTER, FilterForm, KeysetChangeList
 from config.console.formatting import time_tag
 
 PERIODS = {
@@ -25,9 +22,6 @@ PERIODS = {
     "24h": ("Last 24 hours", timedelta(hours=24)),
     "7d": ("Last 7 days", timedelta(days=7)),
 }
-# What the chart shows without a filter by time: of all entries, and of some.
-ALL, SOME = timedelta(hours=24), timedelta(days=30)
-FIRST = datetime.min.replace(tzinfo=UTC)
 
 
 class LogFilter(FilterForm):
@@ -95,18 +89,9 @@ class LogFilter(FilterForm):
 
 
 class LogChangeList(KeysetChangeList):
-    """A list with periods, a chart, and a search that says what it was recognised as.
-
-    Attributes:
-        names: the series of the chart.
-        series: which of them a row belongs to.
-        number: how many it stands for.
-    """
+    """A list with periods, and a search that says what it was recognised as."""
 
     form: Any  # a LogFilter
-    names: tuple[str, ...]
-    series: Expression
-    number: Any = Value(1)
 
     @property
     def recognised(self) -> list[Recognised]:
@@ -144,38 +129,3 @@ class LogChangeList(KeysetChangeList):
             }
             for name, (text, _) in PERIODS.items()
         ]
-
-    @cached_property
-    def chart(self) -> SafeString | None:
-        """A bar for each hour or day; None if there is nothing to draw."""
-        if not self.form.is_valid() or {AFTER, BEFORE} & set(self.params) or not self.result_list:
-            return None
-        try:
-            return histogram.chart(
-                self.queryset.annotate(series=self.series, number=self.number),
-                self.form.alternatives(),
-                *self._range(),
-                names=self.names,
-                url=lambda text: self.address(since=text, until=text, within=None),
-            )
-        except histogram.TooMany:
-            return SafeString(
-                '<p class="quiet">Too many entries for a chart. Choose a shorter time.</p>'
-            )
-
-    def _range(self) -> tuple[datetime, datetime]:
-        """The filters' time; without one, the last day or month, up to the newest entry."""
-        values = self.form.cleaned_data
-        now = timezone.now()
-        span = next((each.span for each in self.form.recognised if each.span), None)
-        since, until = values["since"] or span, values["until"] or span
-        end: datetime = until.last if until else now
-        if since:
-            return since.first, max(end, since.first)
-        if values["within"]:
-            return now - PERIODS[values["within"]][1], end
-        length = SOME if self.narrowed else ALL
-        # Not `end - length`: there may be no such time.
-        if end - self.result_list[0].created_at > length:
-            end = self.result_list[0].created_at
-        return end - min(length, end - FIRST), end

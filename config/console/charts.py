@@ -18,24 +18,21 @@ SERIES = {
     "errors": "errors",
     "limited": "over the limit",
     "downloads": "downloads",
-    "other": "other entries",
 }
 
 
 @dataclass(frozen=True)
 class Bar:
-    """One bar: the numbers of a day or an hour, stacked in their order.
+    """One bar: the numbers of a day, stacked in their order.
 
     Attributes:
-        label: its name in the table, such as `2026-03-01 09:00`.
+        label: its name in the table, such as `2026-03-01`.
         values: a number for each series, by the names in `SERIES`.
-        url: where a click on it leads; "" for nowhere.
         line: the same for series that are drawn as a line, which are parts of the others.
     """
 
     label: str
     values: Mapping[str, float]
-    url: str = ""
     line: Mapping[str, float] = field(default_factory=dict)
 
     @property
@@ -86,7 +83,7 @@ def bar_chart(bars: Sequence[Bar], *, label: str, small: bool = False) -> SafeSt
 
     Args:
         label: what the chart shows, for those who cannot see it.
-        small: a sparkline: without the table and links; the label must say the numbers that matter.
+        small: a sparkline: without the table; the label must say the numbers that matter.
     """
     names = list(bars[0].numbers) if bars else []
     lines = list(bars[0].line) if bars else []

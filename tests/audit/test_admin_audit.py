@@ -6,11 +6,9 @@ from urllib.parse import quote
 
 import pytest
 from django.contrib.auth.models import User
-from django.db import DataError, connection
 from django.test import Client
 from django.urls import reverse
 
-from audit.admin import histogram
 from audit.models import Action, AuditEntry
 from tests.support import factories, seals
 from tests.support.database import without_triggers
@@ -30,8 +28,6 @@ from tests.support.staff import (
     support,
 )
 from workspaces.models import Membership
-
-pytestmark = pytest.mark.usefixtures("patient_counting")
 
 
 def entry_url(entry: AuditEntry, page: str = "change") -> str:
@@ -266,75 +262,6 @@ def test_audit_filter_knows_labels_and_ids(acme: Tenant, umbrella: Tenant, sam: 
         assert {entry.workspace_name for entry in page.result_list} == {"Umbrella"}, typed
     assert f'value="Umbrella · {id[:8]}"' in body(sam.get(f"{HISTORY}?workspace_id__exact={id}"))
     assert "No workspace has this name" in str(errors(sam, "?workspace_id__exact=Initech"))
-
-
-# --- The chart
-
-
-def bars_of(client: Client, query: str = "") -> list[tuple[str, str]]:
-    """The bars: where each leads, and its tooltip."""
-    found = re.findall(
-        r'<a href="([^"]+)" aria-label="([^"]+)">', body(client.get(HISTORY + query))
-    )
-    return [(url.replace("&amp;", "&"), title) for url, title in found if "since=" in url]
-
-
-def test_audit_chart_has_a_bar_for_each_hour_and_each_leads_to_its_entries(sam: Client) -> None:
-    downloads = happened(3, created_at=lambda n: at(f"2026-03-01 0{n}:59:59.999999"))
-    [login] = happened(created_at=at("2026-03-01 02:00:00"), action=Action.LOGIN)
-    found = bars_of(sam, "?since=2026-03-01&until=2026-03-01")
-    assert len(found) == 24
-    assert found[2][1] == "2026-03-01 02:00: 1 downloads, 1 other entries"
-    assert found[3][1] == "2026-03-01 03:00: none"
-    assert seen(sam, found[2][0]) == [downloads[2].id, login.id]
-    assert [seen(sam, url) for url, _ in found[:2]] == [[downloads[0].id], [downloads[1].id]]
-
-
-def test_audit_chart_counts_what_is_filtered(acme: Tenant, umbrella: Tenant) -> None:
-    happened(3, **of(acme.workspace), person="ada@acme.example", member="ADA@acme.example")
-    happened(4, **of(umbrella.workspace), person="ada@acme.example")
-    ada = signed_in(acme.admin)
-    for query in ("?", "?q=ada@acme.example&"):
-        titles = [title for _, title in bars_of(ada, f"{query}since=2026-03-01&until=2026-03-01")]
-        assert [title for title in titles if "none" not in title] == [
-            "2026-03-01 11:00: 2 downloads",
-            "2026-03-01 12:00: 1 downloads",
-        ]
-
-
-def test_audit_list_has_no_chart_of_too_many(sam: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(histogram, "MOST", 5)
-    happened(5)
-    assert bars_of(sam, "?until=2026-03-01")
-    happened(1)
-    assert bars_of(sam, "?until=2026-03-01") == []
-    assert "Too many entries for a chart" in body(sam.get(f"{HISTORY}?until=2026-03-01"))
-    assert len(seen(sam, "?until=2026-03-01")) == 6
-
-
-def test_audit_count_that_takes_too_long_is_given_up(
-    acme: Tenant, sam: Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with monkeypatch.context() as patch:
-        patch.setattr(histogram, "MILLISECONDS", 20)
-        for _ in range(20):
-            with pytest.raises(histogram.TooMany):
-                histogram._limited("SELECT pg_sleep(60)", [])
-    with pytest.raises(DataError):  # another error is no sign of many entries
-        histogram._limited("SELECT 1 / 0", [])
-    assert len(seen(sam)) == 1
-    with connection.cursor() as cursor:
-        cursor.execute("SHOW statement_timeout")
-        assert cursor.fetchone() != ("20ms",)
-
-
-def test_audit_chart_of_any_time_is_no_error(acme: Tenant, sam: Client) -> None:
-    happened(3, created_at=lambda n: at(("0001-01-01", "2026-03-01", "9999-12-31")[n]))
-    for query in (
-        *("since=0001-01-01", "until=0001-01-01", "until=9999-12-31", "q=0001-01-01"),
-        "since=0001-01-01&until=9999-12-31",
-    ):
-        assert sam.get(f"{HISTORY}?{query}").status_code == 200, query
 
 
 # --- Pages

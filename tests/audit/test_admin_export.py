@@ -20,9 +20,6 @@ from tests.support.factories import Tenant, at, uid
 from tests.support.server import Server, eventually
 from tests.support.staff import EXPORT, HISTORY, body, happened, of, shown, signed_in, support
 
-pytestmark = pytest.mark.usefixtures("patient_counting")
-
-
 BEFORE_EXPORT = reverse("admin:audit_auditentry_export_of")
 
 
@@ -145,7 +142,6 @@ def test_export_of_an_admin_has_the_own_workspace_s(acme: Tenant, umbrella: Tena
     happened(3, **of(umbrella.workspace))
     happened(2, action=Action.LOGIN, person=acme.admin.username)
     ada = signed_in(acme.admin)
-    assert "<dt>Entries</dt><dd>1</dd>" in str(ada.get(BEFORE_EXPORT).content)
     assert [row["workspace_name"] for row in rows(ada)] == ["Acme"]
 
 

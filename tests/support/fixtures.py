@@ -114,12 +114,6 @@ def still_windows(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def patient_counting(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The admin counts to the end, however busy the machine is."""
-    monkeypatch.setattr("audit.admin.histogram.MILLISECONDS", 30_000)
-
-
-@pytest.fixture
 def acme(db: None) -> Tenant:
     """Acme is on Pro."""
     return factories.tenant("Acme", Plan.PRO, number=1)

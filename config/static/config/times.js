@@ -51,26 +51,6 @@ if (log && ZONE !== "UTC") {
   log.replaceChildren(days);
 }
 
-// The hours of a chart are the reader's; its days are UTC's, by which requests are counted.
-const HOUR = /\d{4}-\d\d-\d\d \d\d:00/g;
-const ownHour = (text) => inZone(new Date(`${text.replace(" ", "T")}Z`)).slice(0, 16);
-const ownHours = (text) => text.replace(HOUR, ownHour).replace("(UTC)", `(${ZONE})`);
-for (const plot of ZONE === "UTC" ? [] : document.querySelectorAll(".plot")) {
-  const hours = plot.textContent.match(HOUR);
-  if (hours) {
-    for (const tick of plot.querySelectorAll(".ticks text")) {
-      tick.textContent = ownHour(hours.find((each) => each.endsWith(tick.textContent))).slice(5);
-    }
-    for (const text of plot.closest(".chart").querySelectorAll(".reading, tbody th, caption")) {
-      const inner = text.querySelector("a") ?? text;
-      inner.textContent = ownHours(inner.textContent);
-    }
-    for (const named of [plot, ...plot.querySelectorAll("[aria-label]")]) {
-      named.setAttribute("aria-label", ownHours(named.getAttribute("aria-label")));
-    }
-  }
-}
-
 const toMinutes = (moment) => moment.toISOString().slice(0, 16);
 
 // What a field shows of a time in UTC; "" if the text is none.
