@@ -35,7 +35,8 @@ class ExpiryForm(OnceForm):
         required=False,
         choices=EXPIRY,
         help_text="A key that expires is safer: if it leaks, it does not work for ever. From then "
-        "on, requests with it get 401; an e-mail warns 14 days before.",
+        "on, requests with it get 401. Its state warns 14 days before, and so does an e-mail if "
+        "this service sends any.",
     )
 
     def expires_at(self) -> datetime | None:

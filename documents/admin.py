@@ -61,7 +61,6 @@ class DocumentAdmin(AuditHistory, ReadOnlyAdmin):
 
     audit_lookup = "document_id"
     menu_position = 30
-    empty_text = "No workspace has a document yet."
     change_list_template = "admin/documents/document/change_list.html"
     change_form_template = "admin/documents/document/change_form.html"
     list_display = (

@@ -149,6 +149,8 @@ class DocumentChangeList(KeysetChangeList):
     def empty_text(self) -> str:
         values = self.form.cleaned_data
         if values["q"] and not values["workspace"]:
+            if self.form.own is not None:
+                return "No document of your workspaces has this id."
             return "No document has this id. Deleted documents are found too."
         if not values["workspace"]:
             return "Search for the id of a document, or choose a workspace."

@@ -79,8 +79,8 @@ class AuditLogFilter(LogFilter):
             "document =": values["document_id__exact"],
             "key =": values["key_id__exact"],
             "search by": ", ".join(each.what.lower() for each in self.recognised),
-            "from": values["since"],
-            "to": values["until"],
+            "from": values["since"] and f"{values['since']} UTC",
+            "to": values["until"] and f"{values['until']} UTC",
             "within": values["within"],
         }
         return ", ".join(f"{name} {value}" for name, value in parts.items() if value) or "no filter"

@@ -1,5 +1,6 @@
 """An export on its way to a browser. It takes one of few threads until its last byte."""
 
+import logging
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -11,6 +12,8 @@ from django.shortcuts import render
 from django.utils.http import content_disposition_header
 
 from config.console.base import request_user
+
+logger = logging.getLogger(__name__)
 
 EXPORT_SECONDS = 900.0  # that an export may take; then it is broken off
 MOST = 2  # exports that a process sends at a time, one to each user
@@ -68,6 +71,7 @@ def _sending(user_id: int, make: Callable[[], Iterator[str]]) -> Iterator[str]:
                     raise TimeoutError("the export takes too long")
                 yield part
         except Exception:
+            logger.exception("An export was broken off")
             yield BROKEN_OFF
             raise
     finally:

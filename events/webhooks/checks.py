@@ -11,7 +11,7 @@ def webhooks() -> Found:
     """Whether a process delivers in time."""
     late, processes, endpoints = monitoring.read_status().values()
     yield (Error if (endpoints and not processes) or late > monitoring.LATE_SECONDS else Info)(
-        f"Processes that deliver: {processes:.0f}. Webhooks: {endpoints:.0f}. The oldest delivery "
-        f"has been due for {late:,.0f} s.",
+        f"Processes that deliver: {processes:.0f}. Webhooks: {endpoints:.0f}."
+        + (f" The oldest delivery has been due for {late:,.0f} s." if late else ""),
         hint="Look at: systemctl status 'documents-api-*'",
     )

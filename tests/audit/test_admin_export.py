@@ -255,8 +255,8 @@ def test_export_is_recorded_before_it_begins(transactional_db: None, sam: Client
         ("?workspace_id__exact={acme}", "workspace = Acme", "-workspace-acme"),
         (
             "?workspace_id__exact={acme}&action__exact=key.revoked&since=2026-01-01",
-            "workspace = Acme, action = key.revoked, from 2026-01-01",
-            "-workspace-acme-action-keyrevoked-from-2026-01-01",
+            "workspace = Acme, action = key.revoked, from 2026-01-01 UTC",
+            "-workspace-acme-action-keyrevoked-from-2026-01-01-utc",
         ),
         ("?q=Čapek", "search by login", "-search-by-login"),
     ],

@@ -55,6 +55,14 @@ def test_changelist_without_rows_says_why(sam: Client) -> None:
     assert text_in_place(sam, f"?after=0.{UNKNOWN}", DOCUMENTS) == asked
 
 
+def test_documents_of_admins_are_not_those_that_were_deleted(
+    acme: Tenant, umbrella: Tenant
+) -> None:
+    umbrella.workspace.memberships.create(user=acme.admin, role="ADMIN")
+    text = text_in_place(signed_in(acme.admin), f"?q={UNKNOWN}", DOCUMENTS)
+    assert text == "No document of your workspaces has this id."
+
+
 # --- Texts of others
 
 TURNED = "\u202e"  # what follows it on the line is shown from right to left

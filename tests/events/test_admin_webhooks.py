@@ -346,7 +346,11 @@ def test_webhook_pages_say_that_deliveries_wait(who: str, request: Any) -> None:
     client = staff.signed_in(tenant.admin)
     for url in (page(hook), page_of(delivery), NEW):
         assert "deliveries wait until" in body(client.get(url))
-    assert "once the workspace may use the API" in body(client.get(page_of(delivery)))
+    Delivery.objects.update(failures=1)
+    html = body(client.get(page_of(delivery)))
+    assert "once the workspace may use the API" in html
+    assert '<span class="pill pill-warn">Waiting</span>' in html
+    Delivery.objects.update(failures=0)
     services.switch_off(hook, by=tenant.admin)
     for when in ("once the webhook is switched on", "once the workspace may use the API"):
         webhooks.failed(hook)

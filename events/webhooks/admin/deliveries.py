@@ -166,6 +166,8 @@ def state_pill(delivery: Delivery) -> SafeString:
     kind, label = PILLS.get(delivery.state, "warn"), DeliveryState(delivery.state).label
     if delivery.state == DeliveryState.PENDING and delivery.endpoint.deleted_at:
         kind, label = "quiet", "Not sent: the webhook was deleted"
+    elif delivery.state == DeliveryState.PENDING and sent_once(delivery.endpoint):
+        label = "Waiting"
     elif delivery.state == DeliveryState.PENDING and delivery.failures:
         label = "Retrying"
     return pill(kind, label)
