@@ -7,7 +7,8 @@ from django.conf import settings
 
 from tests.support.factories import Tenant
 from tests.support.nginx import Nginx, exchange
-from tests.support.server import Server
+from tests.support.server import Server, eventually
+from tests.support.slow_clients import SIGN_IN_FORM, SlowClients
 
 MOST = 64 * 1024  # bytes
 LOGIN = "/admin/login/"
@@ -46,6 +47,14 @@ def test_body_of_the_greatest_length_is_read(server: Server) -> None:
     body = b"username=" + b"a" * (MOST - 9)
     response = server.raw(head("POST", LOGIN, TOKEN, FORM, f"Content-Length: {MOST}") + body)
     assert status(response) == 403  # no token of the form
+
+
+def test_forms_of_strangers_that_do_not_arrive_take_one_thread_from_pages(server: Server) -> None:
+    with SlowClients(server.port) as strangers:
+        for _ in range(20):
+            strangers.send(SIGN_IN_FORM)
+        assert eventually(lambda: status(server.raw(head("POST", LOGIN, TOKEN, FORM))) == 503)
+        assert status(server.raw(head("GET", LOGIN))) == 200
 
 
 @pytest.mark.parametrize("method", ["GET", "POST"])
