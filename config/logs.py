@@ -65,6 +65,11 @@ def _shown(text: str) -> str:
     return _cut_long_runs(text[: LENGTH + 50])[:LENGTH]
 
 
+def _cut_lines(message: str) -> str:
+    """The message with lines of a bounded length; the server's has a traceback."""
+    return "\n".join(line[:MESSAGE_LENGTH] for line in message.split("\n"))
+
+
 class RedactingFormatter(logging.Formatter):
     """Formats a line with its traceback, without secrets: a library may quote one."""
 
@@ -73,7 +78,7 @@ class RedactingFormatter(logging.Formatter):
         return redact(super().format(record))
 
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - Python's name
-        record.message = record.message[:MESSAGE_LENGTH]
+        record.message = _cut_lines(record.message)
         return super().formatMessage(record)
 
 
@@ -82,7 +87,7 @@ class JsonFormatter(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         line = {
-            **_start(record.levelname, record.name, record.getMessage()[:MESSAGE_LENGTH]),
+            **_start(record.levelname, record.name, _cut_lines(record.getMessage())),
             **({"exception": self.formatException(record.exc_info)} if record.exc_info else {}),
         }
         return redact(msgspec.json.encode(line).decode())
