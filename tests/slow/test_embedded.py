@@ -113,6 +113,7 @@ def test_event_is_shown_whose_number_of_a_transaction_was_given_before_a_crash(
             configuration.write("wal_writer_delay = 10s\n")
         service.start()
         with django_db_blocker.unblock(), as_role(service.variables["DATABASE_OWNER_URL"]):
+            connection.settings_dict["NAME"] = "documents"  # not that of the tests
             yield
             for process in processes_in(folder):
                 process.kill()
