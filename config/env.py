@@ -182,6 +182,6 @@ def file() -> Path:
 def read_file() -> None:
     """Sets the variables in `file`, unless the environment has any of the service's own."""
     if not os.environ.get("SECRET_KEY") and file().exists():
-        for line in file().read_text().split("\n"):
+        for line in file().read_text().removesuffix("\n").split("\n"):  # only at these
             name, _, value = line.partition("=")
             os.environ.setdefault(name, value)

@@ -30,6 +30,8 @@ def provide(environ: MutableMapping[str, str], folder: Path) -> None:
     if environ.keys().isdisjoint({"AUDIT_SIGNING_KEY", "AUDIT_PUBLIC_KEYS"}):
         environ.update(json.loads(generated_once(folder / "audit_key.json", _key)))
     if not environ.get("AUDIT_WITNESSES"):
+        if "," in str(folder):
+            raise OSError("its path has a comma, which a list of witnesses cannot hold")
         environ["AUDIT_WITNESSES"] = f"file:{folder / 'checkpoints'}"
 
 

@@ -1,8 +1,10 @@
 """The variables: each has a text, and every list of them is the settings' own."""
 
+import os
 import re
 import runpy
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
@@ -192,6 +194,18 @@ def test_variable_with_an_encoded_password_has_that_password(
     assert storage["secret_key"] == ODD
     assert found["ALLOWED_HOSTS"] == ["A.example", ".b.example", "[2001:DB8::1]"]
     assert (found["HTTPS_ONLY"], found["TRUSTED_PROXIES"]) == (False, 1)
+
+
+def test_variables_of_make_run_are_those_that_it_had(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    variables = {"DATA_DIR": str(tmp_path / "a b"), "SECRET_KEY": "a=b\u2028 # $x"}
+    monkeypatch.setenv("DATA_DIR", variables["DATA_DIR"])
+    monkeypatch.delenv("SECRET_KEY")
+    env.file().parent.mkdir()
+    env.file().write_text("".join(f"{name}={value}\n" for name, value in variables.items()))
+    env.read_file()
+    assert {name: os.environ[name] for name in variables} == variables
 
 
 def test_env_example_has_all_required_variables_and_none_that_does_not_exist() -> None:
