@@ -116,12 +116,7 @@ class ExportViews(ScopedAdmin):
             record(Action.LOG_EXPORTED, by=person, workspace=workspace, detail=form.text())
             return lines(self.get_filtered(request, form), form.alternatives())
 
-        return send(
-            request,
-            make,
-            name=file_name(form),
-            content_type="text/csv; charset=utf-8",
-        )
+        return send(request, make, name=file_name(form), content_type="text/csv; charset=utf-8")
 
     def _form_of_export(self, request: HttpRequest) -> AuditLogFilter | HttpResponse:
         """The valid filters of an export, or the response without them.

@@ -24,10 +24,6 @@ _lock = threading.Lock()
 _served: set[int] = set()  # the users to whom an export is being sent
 
 
-class TooManyExports(Exception):
-    """The text says which."""
-
-
 def send(
     request: HttpRequest, make: Callable[[], Iterator[str]], *, name: str, content_type: str
 ) -> HttpResponseBase:
@@ -38,30 +34,24 @@ def send(
         name: of the file.
     """
     parts = _sending(request_user(request).pk, make)
-    try:
-        next(parts)
-    except TooManyExports as exc:
-        context = {**site.each_context(request), "text": str(exc)}
+    if next(parts, None) is None:
+        context = site.each_context(request)
         return render(request, "admin/audit/too_many_exports.html", context, status=429)
-    return StreamingHttpResponse(
-        parts,
-        content_type=content_type,
-        headers={"Content-Disposition": content_disposition_header(True, name)},
-    )
+    disposition = content_disposition_header(True, name) or ""
+    headers = {"Content-Disposition": disposition}
+    return StreamingHttpResponse(parts, content_type=content_type, headers=headers)
 
 
 def _sending(user_id: int, make: Callable[[], Iterator[str]]) -> Iterator[str]:
-    """Nothing once the export has begun, then its parts.
+    """An empty text once the export has begun, then its parts; nothing if there are too many.
 
     Django closes it with the response, also after a client that has gone.
     """
-    last = time.monotonic() + EXPORT_SECONDS
     with _lock:
-        if user_id in _served:
-            raise TooManyExports("Another export of yours is being sent.")
-        if len(_served) >= MOST:
-            raise TooManyExports("Exports of others are being sent.")
+        if user_id in _served or len(_served) >= MOST:
+            return
         _served.add(user_id)
+    last = time.monotonic() + EXPORT_SECONDS
     try:
         parts = make()
         yield ""

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from django.conf import settings
 from django.contrib.admin import site
 from django.contrib.auth.decorators import permission_required
-from django.core.checks import WARNING, CheckMessage, Tags, run_checks
+from django.core.checks import WARNING, Tags, run_checks
 from django.db import DEFAULT_DB_ALIAS, connection
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -30,12 +30,7 @@ _last: "Future[Checks] | None" = None
 
 
 class Checks(NamedTuple):
-    """What the checks have found, errors first.
-
-    Attributes:
-        at: when they began.
-        problems: HTML.
-    """
+    """What the checks have found since `at`, errors first. The problems are HTML."""
 
     at: datetime
     problems: list[SafeString]
@@ -43,12 +38,7 @@ class Checks(NamedTuple):
 
 
 def checks(kept: timedelta, seconds: float) -> Checks | None:
-    """What the checks of the last moments have found; None if they have not ended yet.
-
-    Args:
-        kept: how old the result may be.
-        seconds: how long to wait for a new one.
-    """
+    """A result that is not older than `kept`; None if no new one is there after so many seconds."""
     global _last
     if _last is None or _last.done() and timezone.now() - _last.result().at > kept:
         _last = _thread.submit(_run)
@@ -69,16 +59,16 @@ def _run() -> Checks:
         return Checks(at, [Bad("The checks themselves have failed. The log says why.")], [])
     finally:
         connection.close()
-    found = sorted((each for each in found if not each.is_silenced()), key=lambda e: -e.level)
-    problems = [_banner(each) for each in found if each.level >= WARNING]
-    return Checks(at, problems, [each.msg for each in found if each.level < WARNING])
-
-
-def _banner(found: CheckMessage) -> SafeString:
-    text = format_html(
-        '{} <span class="quiet">{} ({})</span>', found.msg, found.hint or "", found.id
-    )
-    return Bad(text) if found.is_serious() else text
+    problems, facts = [], []
+    for each in sorted(found, key=lambda each: -each.level):
+        text = format_html(
+            '{} <span class="quiet">{} ({})</span>', each.msg, each.hint or "", each.id
+        )
+        if each.level < WARNING:
+            facts.append(each.msg)
+        elif not each.is_silenced():
+            problems.append(Bad(text) if each.is_serious() else text)
+    return Checks(at, problems, facts)
 
 
 @permission_required("config.view_system", raise_exception=True)  # a superuser has all of them

@@ -33,13 +33,9 @@ def evidence_file(request: HttpRequest, object_id: str) -> HttpResponseBase:
         raise Http404
     recent_sign_in_required(request)
     entries_url = filtered_log_url(document_id__exact=trail.document_id)
+    make, name = partial(export, trail, most=MOST), f"evidence-{trail.document_id}.json"
     try:
-        return send(
-            request,
-            partial(export, trail, most=MOST),
-            name=f"evidence-{trail.document_id}.json",
-            content_type="application/json",
-        )
+        return send(request, make, name=name, content_type="application/json")
     except EvidenceRefused as exc:
         messages.error(request, f"No evidence file was made. {exc}")
         return HttpResponseRedirect(entries_url)
