@@ -441,6 +441,14 @@ def test_pull_writes_utf8_in_any_locale(examples: Examples, agreements: list[Doc
     assert (examples.folder / shown.strip()).is_file(), errors
 
 
+def test_pull_copies_to_a_bucket_in_any_locale(
+    examples: Examples, agreements: list[Document], prefix: str, target: str
+) -> None:
+    examples.environment |= {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    assert "20 new files." in examples.start("dtd", "pull", target).communicate()[1]
+    assert len(default_storage.listdir(prefix)[1]) == 20
+
+
 def test_pull_leaves_the_title_out_of_a_name_that_the_folder_refuses(
     examples: Examples, agreements: list[Document], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -49,7 +49,7 @@ def pull(client: Client, options: Namespace) -> int:
       dtd pull s3://bucket/prefix   # needs: pip install boto3
     """
     is_bucket = options.target.startswith("s3://")
-    url = options.target.removeprefix("s3://").strip("/")
+    url = in_utf8(options.target).removeprefix("s3://").strip("/")
     if (re.match(r"\w{2,}:/", options.target) or options.sse) and not (is_bucket and url):
         raise ValueError("TARGET must be s3://BUCKET/PREFIX or, without --sse, a folder.")
     with ExitStack() as stack:
