@@ -53,7 +53,7 @@ def test_forms_of_strangers_that_do_not_arrive_take_one_thread_from_pages(server
     with SlowClients(server.port) as strangers:
         for _ in range(20):
             strangers.send(SIGN_IN_FORM)
-        assert eventually(lambda: status(server.raw(head("POST", LOGIN, TOKEN, FORM))) == 503)
+        assert eventually(lambda: status(server.raw(head("POST", LOGIN, TOKEN, FORM))) == 429)
         assert status(server.raw(head("GET", LOGIN))) == 200
 
 

@@ -258,7 +258,7 @@ def test_passwords_of_strangers_are_hashed_one_at_once_and_stop_no_page(
         guesses += [pool.submit(guess, guesser, ada.username) for _ in range(2)]
         assert all(SlowHasher.begun.acquire(timeout=10) for _ in guesses)
         for response in (*refusals_of_strangers(acme), guesser.post(LOGIN, {})):
-            assert (response.status_code, response["Retry-After"]) == (503, "2")
+            assert (response.status_code, response["Retry-After"]) == (429, "2")
             assert "Please try again in a few seconds" in response.content.decode()
             assert "default-src 'self'" in response["Content-Security-Policy"]
         assert page.get(INDEX).status_code == 200

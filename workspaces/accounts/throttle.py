@@ -135,7 +135,7 @@ def takes_password(view: Any) -> Any:
         who = str(user.pk) if user.is_authenticated else known_browser.account_in(request)
         place = _hashing.setdefault(who, Semaphore(2))
         if not place.acquire(blocking=False):
-            response = with_csp(render)(request, "admin/busy.html", status=503)
+            response = with_csp(render)(request, "admin/busy.html", status=429)
             response["Retry-After"] = "2"
             return response
         try:
