@@ -44,12 +44,12 @@ _YOUNG = """
         SELECT CASE WHEN event.is_young THEN low ELSE event.id + 1 END,
             CASE WHEN event.is_young THEN (low + high) / 2 ELSE high END
         FROM halving CROSS JOIN LATERAL (
-            SELECT id, occurred_at > now() - %(age)s::interval AS is_young
+            SELECT id, occurred_at > now() - %(young)s::interval AS is_young
             FROM "events_event" WHERE id >= (low + high) / 2 ORDER BY id LIMIT 1
         ) AS event
         WHERE low < high
     )
-    SELECT max(low) FROM halving WHERE %(age)s::interval IS NOT NULL
+    SELECT max(low) FROM halving WHERE %(young)s::interval IS NOT NULL
 """
 # Before all young events that are shown; ids are not in the order of the feed. Or else after all
 # that are shown, and not after the newest transaction: if PostgreSQL crashes, the number of one
@@ -136,17 +136,22 @@ class Page(NamedTuple):
 
 def end_of_feed(workspace_id: UUID) -> Page:
     """The page without events that all events to come follow."""
-    nothing = {"types": EventType.values, "workspace": workspace_id, "limit": 0, "age": None}
-    [feed] = fetch(_FIRST, nothing, _Row)
-    return Page([], _start(feed), more=False)
+    return page(workspace_id, EventType.values, None, 1, young=None)
 
 
-def page(workspace_id: UUID, types: Sequence[str], after: Position | None, size: int) -> Page:
+def page(
+    workspace_id: UUID,
+    types: Sequence[str],
+    after: Position | None,
+    size: int,
+    young: timedelta | None = KEPT - LEAST,
+) -> Page:
     """The first events of these types that follow a position.
 
     Args:
-        after: None for the first events after which a cursor works for a day.
+        after: None for the first events that are young enough.
         size: how many at most.
+        young: so young that a cursor after them works for a day. None if no event is.
 
     Raises:
         CursorExpired: events that follow the position may be missing.
@@ -157,9 +162,9 @@ def page(workspace_id: UUID, types: Sequence[str], after: Position | None, size:
         rows: list[_Row] = fetch(_NEXT, values, _Row)
         _check(after, rows[0])
     else:
-        rows = fetch(_FIRST, values | {"age": KEPT - LEAST}, _Row)
-    feed, last = rows[0], after or _start(rows[0])
-    found = [row for row in rows if row.id is not None]
+        rows = fetch(_FIRST, values | {"young": young}, _Row)
+    feed, found = rows[0], [row for row in rows if row.id is not None]
+    last = after or Position(feed.start_transaction, feed.start_id, feed.time, feed.generation)
     more, shown = len(found) > size, found[:size]
     if shown:
         end = shown[-1]
@@ -170,10 +175,6 @@ def page(workspace_id: UUID, types: Sequence[str], after: Position | None, size:
     if not more and last.time <= feed.time - _RECENT:
         last = last._replace(time=feed.time)
     return Page([row.event for row in shown], last, more)
-
-
-def _start(feed: _Row) -> Position:
-    return Position(feed.start_transaction, feed.start_id, feed.time, feed.generation)
 
 
 def encode(position: Position, workspace_id: UUID) -> str:

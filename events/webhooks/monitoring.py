@@ -1,4 +1,4 @@
-"""What operators see of webhooks: a system check, and metrics.
+"""What operators see of events and webhooks: a system check, and metrics.
 
 It is read in a few index lookups for each endpoint, however many deliveries wait.
 """
@@ -16,7 +16,8 @@ LATE_SECONDS = 60  # a delivery is usually attempted within a second
 PROCESS = "deliver_webhooks"  # what PostgreSQL calls the connection of a process that delivers
 
 # The oldest delivery of each endpoint that works and may receive. Those of one that fails wait for
-# their turn, by design.
+# their turn, by design. And the oldest transaction that writes, whatever its database: the events
+# of later ones are not shown before it has ended.
 _STATUS = f"""
     {READY}
     SELECT
@@ -29,13 +30,18 @@ _STATUS = f"""
         WHERE NOT ready.failing AND first.next_attempt_at <= statement_timestamp()),
         (SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()
             AND application_name = '{PROCESS}' AND pid <> pg_backend_pid()),
-        (SELECT count(*) FROM webhooks_endpoint WHERE deleted_at IS NULL)
+        (SELECT count(*) FROM webhooks_endpoint WHERE deleted_at IS NULL),
+        (SELECT extract(epoch FROM clock_timestamp() - min(since))::float8 FROM (
+            SELECT xact_start FROM pg_stat_activity WHERE backend_xid IS NOT NULL
+            UNION ALL SELECT prepared FROM pg_prepared_xacts
+        ) AS writing (since))
 """  # noqa: S608 - made of constants
 # What the columns of `_STATUS` are: the names of the metrics, without "documents_".
 _METRICS = {
     "webhooks_overdue_seconds": "How long the oldest delivery that is due has waited",
     "webhooks_processes": "Processes that deliver",
     "webhooks_endpoints": "Endpoints",
+    "events_held_seconds": "How long the newest events have waited for a transaction that writes",
 }
 
 

@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Sequence
 from datetime import timedelta
+from operator import attrgetter
 from typing import Any
 from uuid import UUID
 
@@ -128,8 +129,7 @@ def _save(ended: Sequence[Attempt]) -> None:
     tried = Exists(Delivery.objects.filter(PENDING, endpoint=OuterRef("pk"), failures__gt=0))
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(NO_WAIT)
-        # In one order, as `services.send_again` locks them.
-        in_order = sorted(ended, key=lambda attempt: attempt.delivery.pk)
+        in_order = sorted(ended, key=attrgetter("delivery_id"))  # as `services.send_again` locks
         cursor.executemany(SAVE, [_values(attempt) for attempt in in_order])
         _set(ids, ~Q(failing_since=None) & (Q(pk__in=works) | Q(~tried)), None)
         _set(ids - works, Q(tried, failing_since=None), Now())

@@ -57,10 +57,9 @@ def check_url(url: str) -> None:
         valid = False
     if not valid:
         begin = " or ".join(f"{each}://" for each in schemes)
-        with_domain = " with its domain" if _public_only() else ""
         raise ValueError(
-            f"Begin the URL with {begin} and a host name{with_domain}, "
-            "such as hooks.example.com. It may have a port from 1 to 65535, and no spaces."
+            f"Begin the URL with {begin} and a whole host name, such as "
+            "hooks.example.com. It may have a port from 1 to 65535, and no spaces."
         )
     if "@" in parts.netloc:
         raise ValueError("Leave out the user name and password: deliveries are signed instead.")

@@ -19,7 +19,6 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from django.core.checks import CheckMessage, Error
 from django.core.management import call_command
-from django.db import connection
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
@@ -29,7 +28,7 @@ from audit.models import Action, AuditEntry
 from config import checks
 from config.checks import operation, redis
 from config.console import system
-from events import monitoring
+from events.webhooks import monitoring
 from tests.support import factories, seals, server, staff
 from tests.support.database import backdated, url_of
 from tests.support.factories import Tenant
@@ -199,7 +198,7 @@ def test_check_and_a_metric_name_a_transaction_that_writes_in_another_database(
     monkeypatch.setattr(checks, "LONG", timedelta(0))
 
     def held() -> float:
-        return next(monitoring.read_metrics(connection)).samples[0].value
+        return monitoring.read_status()["events_held_seconds"]
 
     with psycopg.connect(url_of("postgres")) as elsewhere:
         who = f"pid {elsewhere.info.backend_pid} (documents_owner, idle in transaction, database p"

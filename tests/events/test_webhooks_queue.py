@@ -296,6 +296,7 @@ def test_status_says_what_is_late_and_whether_a_process_delivers(acme: Tenant) -
         cursor.execute(f"SET application_name = '{monitoring.PROCESS}'")
         found = {each.name: each.samples[0].value for each in monitoring.read_metrics(connection)}
     assert 0 < found.pop("documents_webhooks_overdue_seconds") < 60
+    assert 0 <= found.pop("documents_events_held_seconds") < 60
     assert found == {"documents_webhooks_processes": 1, "documents_webhooks_endpoints": 1}
     assert eventually(lambda: monitoring.read_status()["webhooks_processes"] == 0)
     Delivery.objects.update(next_attempt_at=timezone.now() - timedelta(minutes=5))
