@@ -66,8 +66,11 @@ def _shown(text: str) -> str:
 
 
 def _cut_lines(message: str) -> str:
-    """The message with lines of a bounded length; the server's has a traceback."""
-    return "\n".join(line[:MESSAGE_LENGTH] for line in message.split("\n"))
+    """The message with lines of a bounded length; the server's has a traceback.
+
+    Without secrets first: half a password is not recognised.
+    """
+    return "\n".join(line[:MESSAGE_LENGTH] for line in redact(message).split("\n"))
 
 
 class RedactingFormatter(logging.Formatter):

@@ -306,10 +306,13 @@ def test_line_of_a_log_has_a_length_whatever_a_client_sends(
         assert [line for line in lines if len(line.encode()) > 1300] == []
 
 
-def test_message_of_a_log_has_a_length() -> None:
-    record = logging.LogRecord("any", logging.ERROR, __file__, 1, "%s", ("a/" * 9999,), None)
+def test_message_of_a_log_has_a_length_and_ends_in_no_half_of_a_secret() -> None:
+    text = f"{'a/' * 380}redis://:correcthorsebatterystaple@redis/0 {'b/' * 999}"
+    record = logging.LogRecord("any", logging.ERROR, __file__, 1, "%s", (text,), None)
     for formatter in (RedactingFormatter("%(message)s"), JsonFormatter()):
-        assert 500 < len(formatter.format(record)) < 1200
+        line = formatter.format(record)
+        assert 500 < len(line) < 1200
+        assert "correct" not in line
 
 
 def test_log_that_cannot_be_written_fails_no_request(
