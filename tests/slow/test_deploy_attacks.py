@@ -10,6 +10,7 @@ import subprocess
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import quote
 
 import psutil
 import pytest
@@ -210,6 +211,43 @@ def test_installer_and_guide_pass_no_secret_as_an_argument(folder: Path) -> None
     assert len(secrets) > 8
     assert [secret for secret in secrets if secret in arguments] == []
     assert "openssl rand -hex 32" in arguments
+
+
+NOT_PLAIN = ["s3cret&x=1", "s3cret$x", "s3cret `x`", '"s3cret$x"', "s3cret # x", "it's", "s3cret\r"]
+
+
+def test_installer_refuses_values_that_systemd_and_a_shell_read_differently(folder: Path) -> None:
+    functions = prepare(folder)
+    file = folder / "etc/env"
+    text = file.read_text()
+    for value in ["plain/+=", "'s3cret&$x \"`#'", '"A name <a@example.com>"', "", *NOT_PLAIN]:
+        file.write_text(f"{text}\nDEFAULT_FROM_EMAIL={value}\n")
+        bash = ["/bin/bash", "-euo", "pipefail", "-c", f"{functions}\nvariables"]
+        done = subprocess.run(bash, cwd=folder, capture_output=True, text=True)
+        assert (done.returncode == 0) == (value not in NOT_PLAIN), (value, done)
+        assert ("env: DEFAULT_FROM_EMAIL needs a plain value" in done.stdout) == bool(
+            done.returncode
+        )
+        assert "s3cret" not in done.stdout + done.stderr
+
+
+def test_roles_get_the_passwords_that_urls_have_encoded(folder: Path) -> None:
+    password = "p@:/%40 ü\\x41\"'$"
+    (folder / "env").write_text(
+        f"DATABASE_URL='postgres://documents:{quote(password, safe='')}@h,h/d?a=b@c'\n"
+    )
+    (folder / "owner-env").write_text("DATABASE_OWNER_URL=postgresql://documents_owner@h:1/d\n")
+    (folder / "runuser").write_text(
+        '#!/bin/sh\nprintf "%s|" "$SERVING_PASSWORD" "$OWNER_PASSWORD"\n'
+    )
+    (folder / "runuser").chmod(0o755)
+    script = (DEPLOY / "roles").read_text().replace("/etc/documents-api", str(folder))
+    script = script.replace('$(dirname "$0")', str(DEPLOY))
+    environment = {"PATH": f"{folder}:{os.environ['PATH']}"}
+    done = subprocess.run(
+        ["/bin/bash", "-c", script], env=environment, capture_output=True, check=True
+    )
+    assert done.stdout.decode() == f"{password}||"
 
 
 def ping(port: int, **variables: str) -> str:
