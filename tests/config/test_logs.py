@@ -307,7 +307,7 @@ def test_line_of_a_log_has_a_length_whatever_a_client_sends(
 
 
 def test_message_of_a_log_has_a_length_and_ends_in_no_half_of_a_secret() -> None:
-    text = f"{'a/' * 380}redis://:correcthorsebatterystaple@redis/0 {'b/' * 999}"
+    text = f"{'a/' * 390}redis://:correcthorsebatterystaple@redis/0 {'b/' * 999}"
     record = logging.LogRecord("any", logging.ERROR, __file__, 1, "%s", (text,), None)
     for formatter in (RedactingFormatter("%(message)s"), JsonFormatter()):
         line = formatter.format(record)
