@@ -158,14 +158,26 @@ DATABASE_SEALER_URL = env.database_url(
 )
 
 # --- Object storage --------------------------------------------------------------------------
+_ENCRYPTION = env.text(
+    "S3_ENCRYPTION", help="`AES256` or `aws:kms`, if the bucket demands it of new objects"
+)
 _PDFS = {
     "endpoint_url": env.http_url(
         "S3_ENDPOINT_URL", path=True, help="the URL of the object storage"
     ),
     "bucket_name": env.required("S3_BUCKET", help="the bucket for the PDFs"),
-    "access_key": env.required("S3_ACCESS_KEY_ID", help="the access key of the object storage"),
-    "secret_key": env.required("S3_SECRET_ACCESS_KEY", help="the secret key of the object storage"),
+    # Without keys, boto3 looks for some.
+    "access_key": env.text(
+        "S3_ACCESS_KEY_ID",
+        help="the access key of the object storage; without one, `AWS_…` variables or the "
+        "machine's role",
+    )
+    or None,
+    "secret_key": env.text("S3_SECRET_ACCESS_KEY", help="the secret key of the object storage")
+    or None,
+    "security_token": None,  # a token among boto3's own variables is not of these keys
     "region_name": env.text("S3_REGION", "us-east-1", help="the region of the object storage"),
+    "object_parameters": {"ServerSideEncryption": _ENCRYPTION} if _ENCRYPTION else {},
 }
 _WITNESS = {
     "bucket_name": env.text("AUDIT_WITNESS_BUCKET", help="the bucket of the witness `bucket`"),

@@ -114,8 +114,12 @@ def delete(keys: Iterable[str]) -> None:
 
 
 def signed_url(key: str, seconds: int) -> str:
-    """A URL that gives its holder access to the object for so many seconds."""
-    return str(STORE.url(key, expire=seconds))
+    """A URL that gives its holder access to the object for so many seconds.
+
+    Raises:
+        StorageError: there are no keys to sign it with.
+    """
+    return str(request(key, functools.partial(STORE.url, key, expire=seconds)))
 
 
 def check_bucket() -> None:

@@ -8,6 +8,7 @@ import os
 import sys
 from collections import deque
 from collections.abc import Sequence
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -87,9 +88,8 @@ class Bucket(Witness):
         sealed_at = Statement.unchecked(note).sealed_at
         key = f"{self.FOLDER}{sealed_at:%Y-%m-%d/%H%M%S}-{size:020}"
         try:
-            self._client().put_object(
-                Bucket=self._bucket, Key=key, Body=note.encode(), IfNoneMatch="*"
-            )
+            self._client()
+            self._storage.put(key, BytesIO(note.encode()), IfNoneMatch="*")
         except ClientError as exc:
             exists = exc.response["Error"]["Code"] == "PreconditionFailed"
             if not exists or self._read(key) != note:

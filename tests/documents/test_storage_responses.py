@@ -8,14 +8,17 @@ import threading
 import time
 import traceback
 import warnings
+from base64 import b64encode
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from hashlib import md5
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
+from django.core.files.storage import storages
 
 from documents import storage
 from documents.s3 import Missing, OutOfReach, StorageError, client
@@ -97,12 +100,16 @@ class _Handler(BaseHTTPRequestHandler):
             self.close_connection = self.server.closes
             return
         self.send_response(200)
-        self.send_header("Content-Length", "4")
+        self.send_header("Content-Length", "0" if self.command == "PUT" else "4")
         self.end_headers()
         if self.command == "GET":
             self.wfile.write(b"%PDF")
 
     do_GET = do_HEAD = _respond  # noqa: N815 - http.server's names
+
+    def do_PUT(self) -> None:
+        assert self.rfile.read(int(self.headers["Content-Length"])) == CONTENT
+        self._respond()
 
     def log_message(self, *args: object) -> None:
         """Nothing: the tests have no use for it."""
@@ -130,6 +137,23 @@ def test_reading_over_https_accepts_only_certificates_that_it_is_told_to_trust(
         point(endpoint_url=f"https://{address}")
         assert whole(key) == CONTENT
         storage.check_bucket()
+
+
+def test_an_object_is_written_in_one_part_with_what_strict_buckets_demand(
+    recorder: Recorder, point: Point, settings: Any
+) -> None:
+    """A bucket with object lock demands a digest; a policy may demand encryption."""
+    point(endpoint_url=recorder.url, object_parameters={"ServerSideEncryption": "AES256"})
+    settings.STORAGES = {**settings.STORAGES, "witness": settings.STORAGES["default"]}
+    storage.save(io.BytesIO(CONTENT))
+    storages["witness"].put("sealed/1", io.BytesIO(CONTENT))  # type: ignore[attr-defined]
+    assert len(recorder.requests) == 2
+    for _, headers in recorder.requests:
+        assert headers["content-md5"] == b64encode(md5(CONTENT).digest()).decode()  # noqa: S324
+        assert headers["x-amz-server-side-encryption"] == "AES256"
+        assert headers["content-length"] == str(len(CONTENT))
+        assert "content-encoding" not in headers
+        assert "x-amz-trailer" not in headers
 
 
 def test_reading_sends_a_request_again_when_its_kept_connection_dies(

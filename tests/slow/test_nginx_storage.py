@@ -1,11 +1,13 @@
 """nginx and object storage with an https URL."""
 
 import contextlib
+import os
 import re
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
@@ -16,7 +18,7 @@ from tests.support.factories import Tenant
 from tests.support.nginx import Nginx, make_certificate, program
 from tests.support.nginx_files import temp_paths
 from tests.support.proxy import HOST
-from tests.support.server import EXEC, eventually
+from tests.support.server import EXEC, eventually, running
 
 SYSTEM_TRUST = "/etc/ssl/certs/ca-certificates.crt"
 TLS = """
@@ -98,3 +100,15 @@ def test_nginx_serves_downloads_of_object_storage_that_has_tls(
     trusted.write_bytes(Path(SYSTEM_TRUST).read_bytes())  # nothing vouches for this certificate
     nginx.change({})
     assert nginx.get(path, acme.raw).status == 503
+
+
+def test_downloads_with_keys_that_boto3_finds_and_a_session_token(
+    acme: Tenant, django_db_setup: None, transactional_db: None, tmp_path: Path
+) -> None:
+    """As a machine's role has them: the signed URL has the token, which is long."""
+    keys: Any = {f"AWS_{n}": os.environ[f"S3_{n}"] for n in ("ACCESS_KEY_ID", "SECRET_ACCESS_KEY")}
+    keys |= {"AWS_SESSION_TOKEN": "t0k/en+=" * 250, "S3_ACCESS_KEY_ID": ""}
+    document = factories.document(acme.workspace, "COMPLETED")
+    with running(Nginx(tmp_path, **keys, S3_SECRET_ACCESS_KEY="")) as nginx:
+        response = nginx.get(f"/documents/{document.id}/download", acme.raw)
+    assert (response.status, response.body[:5]) == (200, b"%PDF-")
