@@ -3,15 +3,19 @@
 import copy
 import io
 import json
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.conf import settings
 from django.core.management import CommandError, call_command
 from django.test import override_settings
+from django.utils import timezone
 
 from documents import storage
+from documents.management.commands import check_files
 from documents.models import StoredFile
+from documents.s3 import Missing
 from tests.support import factories
 from tests.support.factories import Tenant
 
@@ -63,3 +67,33 @@ def test_check_files_stops_when_there_is_no_bucket(acme: Tenant) -> None:
     stores["default"]["OPTIONS"]["bucket_name"] = "no-such-bucket"
     with override_settings(STORAGES=stores), pytest.raises(CommandError, match="Object storage: "):
         call_command("check_files")
+
+
+def test_check_files_deletes_objects_that_no_document_has_named_for_a_day(
+    acme: Tenant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    document = factories.document(acme.workspace, "COMPLETED")
+    replaced, kept = document.original, document.signed
+    document.original = factories.stored(factories.pdf("another"))
+    document.deleted_at = timezone.now()
+    document.save()
+    aborted = storage.save(io.BytesIO(b"%PDF-1.7"))
+    foreign = storage.save(io.BytesIO(b"x"), "reports/2026.pdf")
+    factories.saved_objects.append(foreign)
+    unnamed = {replaced.object_key, aborted}
+    assert check("--orphans") == ([], "")  # they may be of an import under way
+    monkeypatch.setattr(check_files, "ORPHANED_AFTER", timedelta())
+    for words in (["--orphans"], ["--orphans", "--delete"]):
+        found, error = check(*words)
+        assert unnamed <= {each["object"] for each in found}
+        assert kept is not None
+        assert not {kept.object_key, document.original.object_key, foreign} & {
+            each["object"] for each in found
+        }
+        assert error == ""
+    assert check("--orphans") == check() == ([], "")
+    assert storage.size_of(foreign) == 1
+    for key in unnamed:
+        with pytest.raises(Missing):
+            storage.size_of(key)
+    assert "needs --orphans" in check("--delete")[1]
