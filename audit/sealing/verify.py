@@ -43,7 +43,9 @@ class Result:
         unsealed: entries that wait for the next seal.
         problems: sentences that were reported.
         newest: what the newest checkpoint in the database says that is signed.
-        late: entries that were sealed late, which is no problem.
+        since: when sealing began, to the minute; None if no checkpoint is signed.
+        older: entries that were there long before.
+        late: others that were sealed late, which is no problem.
         first_late, last_late: the first and the last of them.
         longest: how long one of them has waited for its seal.
     """
@@ -52,6 +54,8 @@ class Result:
     unsealed: int = 0
     problems: int = 0
     newest: Statement | None = None
+    since: datetime | None = None
+    older: int = 0
     late: int = 0
     first_late: LeafRow | None = None
     last_late: LeafRow | None = None
@@ -96,6 +100,7 @@ class Verifier:
         self._shutdown = shutdown
         self._tree: Frontier | None = Frontier()  # None once it differs from the signed one
         self._latest = datetime.min.replace(tzinfo=UTC)  # the latest time of an entry so far
+        self._before_seals = True  # all entries so far were written before sealing began
 
     @transaction.atomic(durable=True)
     def run(self) -> Result:
@@ -251,7 +256,13 @@ class Verifier:
                 following = next(signed, None)
                 size = following.size if following else row.leaf + 1
                 sealed_at = following.sealed_at if following else EVER
-            if row.created_at and (waited := sealed_at - row.created_at) > LATE:
+                result.since = result.since or (sealed_at if following else None)
+            if row.created_at is None:
+                continue
+            self._before_seals &= result.since is not None and row.created_at <= result.since
+            if (waited := sealed_at - row.created_at) > LATE and self._before_seals:
+                result.older += 1
+            elif waited > LATE:
                 result.late += 1
                 result.first_late = result.first_late or row
                 result.last_late = row

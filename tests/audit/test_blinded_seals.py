@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from django.core.management import call_command
 
-from audit.models import AuditEntry
+from audit.models import AuditEntry, Checkpoint
 from audit.sealing import state
 from audit.sealing.keys import PrivateKey
 from audit.sealing.note import Horizon, Statement
@@ -135,6 +135,23 @@ def resealed(entry: AuditEntry, **by: float) -> None:
     """An entry, not sealed yet, is older; then it is sealed."""
     older(entry, **by)
     seal()
+
+
+def test_entries_from_before_sealing_began_are_no_warning() -> None:
+    """They are told as a fact; one that is sealed late after that is a warning."""
+    for entry in (entries := written(3))[:2]:
+        older(entry, hours=30)
+    seal()
+    since = f"{Checkpoint.objects.get().sealed_at:%Y-%m-%d %H:%M}"
+    for _ in range(2):
+        warnings, last = verified()
+        assert warnings == ""
+        assert last.endswith(f", sealed since {since} UTC (2 are older).")
+    [late] = written()
+    older(late, hours=3)
+    seal()
+    assert f"Among the entries {late.pk} to {late.pk} " in verified()[0]
+    assert entries[2].pk < late.pk
 
 
 def test_only_entries_that_were_sealed_late_are_named_and_are_no_damage() -> None:

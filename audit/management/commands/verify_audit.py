@@ -80,5 +80,7 @@ def summary(result: Result) -> str:
     sealed = f"{result.sealed:,} sealed entries"
     if result.newest:
         sealed += f" up to {result.newest.sealed_at:%Y-%m-%d %H:%M:%S} UTC"
-    late = f", {result.late:,} sealed late" if result.late else ""
-    return f"{sealed}, {result.unsealed:,} not sealed yet{late}"
+    text = f"{sealed}, {result.unsealed:,} not sealed yet"
+    if result.since and result.older:
+        text += f", sealed since {result.since:%Y-%m-%d %H:%M} UTC ({result.older:,} are older)"
+    return f"{text}, {result.late:,} sealed late" if result.late else text
