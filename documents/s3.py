@@ -24,6 +24,9 @@ CONNECT_TIMEOUT = 2
 READ_TIMEOUT = 4  # without a byte
 AT_ONCE = 1  # a request that fails sooner is sent again: its kept connection may have died
 
+# Where an object can be listed and measured, but not read.
+ARCHIVES = {"GLACIER", "DEEP_ARCHIVE", "ARCHIVE_ACCESS", "DEEP_ARCHIVE_ACCESS"}
+
 CLIENT_CONFIG = Config(
     signature_version="s3v4",
     # Fixed, since boto3 otherwise builds it for each request (10 % of its CPU time).
@@ -45,6 +48,10 @@ class StorageError(Exception):
 
 class Missing(StorageError):
     """Object storage has no such object."""
+
+
+class Archived(StorageError):
+    """The object has to be restored from an archive before it can be read."""
 
 
 class OutOfReach(StorageError):
@@ -85,8 +92,15 @@ class PdfStorage(S3Storage):  # type: ignore[misc] # it has no types
         )
 
     def size(self, name: str) -> int:
-        """The bytes of an object; -1 if object storage does not say it."""
+        """The bytes of an object that can be read; -1 if object storage does not say it.
+
+        Raises:
+            Archived: it has no copy outside of the archive.
+        """
         found = self.connection.meta.client.head_object(Bucket=self.bucket_name, Key=name)
+        archive = found.get("ArchiveStatus") or found.get("StorageClass")
+        if archive in ARCHIVES and 'ongoing-request="false"' not in found.get("Restore", ""):
+            raise Archived(f"object {name}: it is archived ({archive})")
         return int(found.get("ContentLength", -1))
 
 
@@ -104,6 +118,7 @@ def request(key: str, send: Callable[[], T], *, again: bool = True) -> T:
 
     Raises:
         Missing: there is no such object.
+        Archived: it cannot be read now.
         OutOfReach: it failed.
         StorageError: object storage refuses it.
     """
@@ -131,5 +146,7 @@ def _error(key: str, exc: Exception) -> StorageError:
         return OutOfReach(text)
     # A missing bucket is a 404 too, but the response to a HEAD does not say what is missing.
     what = (exc.operation_name, exc.response["Error"]["Code"])
+    if what[1] == "InvalidObjectState":
+        return Archived(text)
     missing = what[1] == "NoSuchKey" or what == ("HeadObject", "404")
     return (Missing if missing else StorageError)(text)

@@ -116,6 +116,7 @@ DocumentNotComplete = kind(
 )
 PathNotFound = kind("path_not_found", "404: the path is wrong; perhaps the base URL is.")
 MethodNotAllowed = kind("method_not_allowed", "405: the API is read-only.")
+FileArchived = kind("file_archived", "409: the operator has to restore the file from an archive.")
 CursorExpired = kind(
     "cursor_expired", "410: events after the cursor may be missing: list everything."
 )

@@ -164,6 +164,22 @@ class MethodNotAllowed(ApiError):
         super().__init__(headers={"Allow": "GET, HEAD"})
 
 
+class FileArchived(ApiError):
+    """The file is in an archive of the object storage (such as Glacier). It can be downloaded again
+    once the operator has restored it, so a client should not try again by itself."""
+
+    status_code = 409
+    code = "file_archived"
+    text = (
+        "This file is in an archive and cannot be downloaded now. Please ask support to restore "
+        "it; until then, another request gets the same response."
+    )
+
+    def __init__(self, reason: str = "") -> None:
+        super().__init__()
+        self.reason = reason
+
+
 class CursorExpired(ApiError):
     """Events that follow the cursor may not be there any more: it is older than 30 days, or the
     service was restored from a backup."""

@@ -15,7 +15,7 @@ from audit.models import Action
 from audit.record import record
 from audit.snapshots import FileSnapshot, KeySnapshot
 from config import metrics
-from config.api.errors import Unavailable
+from config.api.errors import FileArchived, Unavailable
 from config.api.parameters import one_of
 from config.api.responses import tag_of_copy
 from config.api.viewsets import ApiViewSet
@@ -23,7 +23,7 @@ from documents import storage
 from documents.api.parameters import FILE_TYPES
 from documents.download.files import Download
 from documents.download.ranges import ByteRange, if_range_holds, parse_range
-from documents.s3 import StorageError
+from documents.s3 import Archived, StorageError
 
 # nginx copies these headers from the redirect, so that a 503 of object storage would have them too.
 # They get other names, which deploy/downloads.conf changes back for the file only.
@@ -46,6 +46,7 @@ def download_response(request: Request, download: Download) -> HttpResponseBase:
     Raises:
         PreconditionFailed: 412.
         RangeNotSatisfiable: 416.
+        FileArchived: 409.
         Unavailable: 503, object storage is out of reach or has no such object.
     """
     response: HttpResponseBase
@@ -54,6 +55,8 @@ def download_response(request: Request, download: Download) -> HttpResponseBase:
     else:
         try:
             response = send(request, download, requested_part(request, download))
+        except Archived as exc:
+            raise FileArchived(str(exc)) from exc
         except StorageError as exc:
             raise Unavailable("object_storage", str(exc)) from exc
     from_nginx = "X-Accel-Redirect" in response

@@ -28,6 +28,7 @@ CODES = {
     "document_not_complete": 404,
     "path_not_found": 404,
     "method_not_allowed": 405,
+    "file_archived": 409,
     "cursor_expired": 410,
     "precondition_failed": 412,
     "range_not_satisfiable": 416,

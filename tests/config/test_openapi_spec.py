@@ -136,7 +136,7 @@ STATUSES: dict[str, tuple[str, list[int], list[int]]] = {
     "/api/v1/documents": ("DocumentPage", [400, 401, 402, 403, 429], OURS),
     "/api/v1/search": ("DocumentPage", [400, 401, 402, 403, 429], OURS),
     "/api/v1/documents/{id}": ("DocumentAnswer", [401, 402, 403, 404, 429], OURS),
-    "/api/v1/documents/{id}/download": ("a PDF", [401, 402, 403, 404, 429], [*OURS, 206, 416]),
+    "/api/v1/documents/{id}/download": ("a PDF", [401, 402, 403, 404, 429], [*OURS, 206, 409, 416]),
     "/api/v1/events": ("EventPage", [400, 401, 402, 403, 429], [*OURS, 410]),
 }
 

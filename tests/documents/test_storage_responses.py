@@ -19,11 +19,14 @@ from urllib.parse import urlsplit
 
 import pytest
 from django.core.files.storage import storages
+from django.core.management import CommandError, call_command
 
+from audit.models import AuditEntry
 from documents import storage
-from documents.s3 import Missing, OutOfReach, StorageError, client
+from documents.s3 import Archived, Missing, OutOfReach, StorageError, client
 from tests.slow.test_nginx_storage import tls_in_front_of
 from tests.support import factories
+from tests.support.factories import Tenant
 from tests.support.nginx import make_certificate
 from tests.support.proxy import HOST, Proxy
 
@@ -199,6 +202,12 @@ RESPONSES = {
         "the bucket is in eu-west-1, so set S3_REGION",
         1,
     ),
+    "archived": (
+        response("403 Forbidden", xml("InvalidObjectState")),
+        Archived,
+        "InvalidObjectState",
+        1,
+    ),
     "503": (response("503 Slow Down", xml("SlowDown")), OutOfReach, "SlowDown", 2),
     "500, NoSuchKey": (response("500 No", xml("NoSuchKey")), OutOfReach, "NoSuchKey", 2),
     "chunked": (CHUNKED, StorageError, "-1 bytes instead of 4", 1),
@@ -230,6 +239,32 @@ def test_reading_turns_any_response_into_an_error_that_says_what_it_is(
     del raised
     with warnings.catch_warnings(action="ignore", category=ResourceWarning):
         gc.collect()
+
+
+def test_a_file_in_an_archive_is_an_error_of_its_own_and_check_files_names_it(
+    recorder: Recorder, point: Point, acme: Tenant, settings: Any
+) -> None:
+    document = factories.document(acme.workspace)
+    file = f"/documents/{document.id}/download"
+    size = f"Content-Length: {document.original.size}\r\nx-amz-storage-class: GLACIER"
+    head = f"HTTP/1.1 200 OK\r\n{size}\r\n"
+    point(endpoint_url=recorder.url)
+    recorder.raw = response("403 Forbidden", xml("InvalidObjectState"))
+    responses = [acme.get(file)]
+    recorder.raw = f"{head}\r\n".encode()
+    settings.X_ACCEL_DOWNLOADS = True
+    responses += [acme.get(file), acme.get(file, method="HEAD")]
+    for refused in responses:
+        assert (refused.status, refused.headers["error-code"]) == (409, "file_archived")
+        assert "retry-after" not in refused.headers
+    output = io.StringIO()
+    with pytest.raises(CommandError, match="Missing or damaged files: 1"):
+        call_command("check_files", stdout=output)
+    assert "it is archived (GLACIER)" in output.getvalue()
+    assert not AuditEntry.objects.filter(document_id=document.id).exists()
+    restored = 'x-amz-restore: ongoing-request="false", expiry-date="Fri, 21 Dec 2029 00:00:00 GMT"'
+    recorder.raw = f"{head}{restored}\r\n\r\n".encode()
+    assert acme.get(file, method="HEAD").status == 200
 
 
 # What a server sends before it falls silent.

@@ -15,7 +15,7 @@ from config.management.shutdown import graceful_shutdown
 from documents import storage
 from documents.api.parameters import FILE_TYPES
 from documents.models import Document, StoredFile
-from documents.s3 import Missing, StorageError
+from documents.s3 import Archived, Missing, StorageError
 
 ORPHANED_AFTER = timedelta(days=1)
 
@@ -23,7 +23,7 @@ ORPHANED_AFTER = timedelta(days=1)
 class Command(InterruptibleCommand):
     needs = {StorageError: "Object storage"}
     help = (
-        "Lists files that are missing in object storage or damaged, one JSON object a line; with "
+        "Lists files that are missing in object storage, archived or damaged, as JSON Lines; with "
         "--orphans, objects instead that no document has named for a day."
     )
 
@@ -104,5 +104,7 @@ def _problem(file: StoredFile, *, read: bool) -> str:
             digest.update(chunk)
     except Missing:
         return "missing"
+    except Archived as exc:
+        return f"cannot be downloaded: {exc}"
     damaged = read and digest.hexdigest() != file.sha256
     return f"damaged: SHA-256 is {digest.hexdigest()}" if damaged else ""
