@@ -16,11 +16,8 @@ def read_metrics(connection: BaseDatabaseWrapper) -> Iterator[Metric]:
     with connection.cursor() as cursor:
         cursor.execute(state.newest(Action.BACKUP_MADE))
         [backup] = cursor.fetchone() or [None]
-    yield _gauge(
-        "backup_timestamp_seconds",
-        "When record_backup was last called; 0 if never",
-        _timestamp(backup),
-    )
+    text = "When record_backup was last called; 0 if never"
+    yield GaugeMetricFamily("documents_backup_timestamp_seconds", text, _timestamp(backup))
     if not keys.set_up():
         return
     found = state.read(connection)
@@ -44,11 +41,7 @@ def read_metrics(connection: BaseDatabaseWrapper) -> Iterator[Metric]:
         ),
     }
     for name, (text, value) in gauges.items():
-        yield _gauge(name, text, float(value))
-
-
-def _gauge(name: str, text: str, value: float) -> Metric:
-    return GaugeMetricFamily(f"documents_{name}", text, value)
+        yield GaugeMetricFamily(f"documents_{name}", text, float(value))
 
 
 def _timestamp(moment: datetime | None) -> float:

@@ -8,9 +8,8 @@ import contextlib
 import functools
 import re
 from collections.abc import Generator, Iterable, Iterator
-from datetime import datetime
 from io import BytesIO
-from typing import IO, TYPE_CHECKING, Any, NamedTuple
+from typing import IO, TYPE_CHECKING, Any
 from uuid import uuid4
 
 from botocore.exceptions import BotoCoreError
@@ -26,14 +25,6 @@ _OURS = re.compile(r"[0-9a-f]{32}\.pdf|check/[0-9a-f]{32}")  # keys, as `save` a
 CHUNK_SIZE = 180 * 1024  # bytes; with 64 KiB the throughput is a fifth lower
 NAMED_KEYS = 20  # of objects that could not be deleted
 BUCKET = "(the bucket)"  # in messages, in the place of an object's key
-
-
-class Object(NamedTuple):
-    """An object in a listing; its size is in bytes."""
-
-    key: str
-    size: int
-    modified: datetime
 
 
 def open_object(
@@ -124,20 +115,15 @@ def delete(keys: Iterable[str]) -> None:
         raise StorageError(f"up to {len(left):,} objects could not be deleted: {named}") from exc
 
 
-def listed() -> Iterator[list[Object]]:
+def listed() -> Iterator[list[Any]]:
     """The objects in the bucket whose keys are as this service makes them, in pages.
 
     Raises:
         StorageError: object storage is out of reach, or refuses.
     """
-    more: Any = {}
-    while more is not None:
-        send = functools.partial(client().list_objects_v2, Bucket=STORE.bucket_name, **more)
-        page = request(BUCKET, send)
-        found = (Object(e["Key"], e["Size"], e["LastModified"]) for e in page.get("Contents", []))
-        yield [each for each in found if _OURS.fullmatch(each.key)]
-        token = page.get("NextContinuationToken")
-        more = {"ContinuationToken": token} if token else None
+    pages = STORE.bucket.objects.pages()
+    while page := request(BUCKET, functools.partial(next, pages, None), again=False):
+        yield [each for each in page if _OURS.fullmatch(each.key)]
 
 
 def signed_url(key: str, seconds: int) -> str:

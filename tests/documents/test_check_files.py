@@ -82,7 +82,7 @@ def test_check_files_deletes_objects_that_no_document_has_named_for_a_day(
     factories.saved_objects.append(foreign)
     unnamed = {replaced.object_key, aborted}
     assert check("--orphans") == ([], "")  # they may be of an import under way
-    monkeypatch.setattr(check_files, "ORPHANED_AFTER", timedelta())
+    monkeypatch.setattr(check_files, "AGE", timedelta())
     for words in (["--orphans"], ["--orphans", "--delete"]):
         found, error = check(*words)
         assert unnamed <= {each["object"] for each in found}

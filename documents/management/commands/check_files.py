@@ -17,19 +17,18 @@ from documents.api.parameters import FILE_TYPES
 from documents.models import Document, StoredFile
 from documents.s3 import Archived, Missing, StorageError
 
-ORPHANED_AFTER = timedelta(days=1)
+AGE = timedelta(days=1)  # of an object that may be deleted
 
 
 class Command(InterruptibleCommand):
     needs = {StorageError: "Object storage"}
     help = (
         "Lists files that are missing in object storage, archived or damaged, as JSON Lines; with "
-        "--orphans, objects instead that no document has named for a day."
+        "--orphans, objects instead that are a day old and that no document has."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--read", action="store_true", help="compare SHA-256, not only sizes")
-
         parser.add_argument(
             "--orphans",
             action="store_true",
@@ -38,8 +37,8 @@ class Command(InterruptibleCommand):
         parser.add_argument("--delete", action="store_true", help="and delete them, with --orphans")
 
     def handle(self, *, read: bool, orphans: bool, delete: bool, **options: Any) -> None:
-        if read and orphans or delete and not orphans:
-            raise CommandError("--delete needs --orphans, which does not go with --read.")
+        if delete and not orphans:
+            raise CommandError("--delete needs --orphans.")
         storage.check_bucket()  # without it, each file would be missing
         if orphans:
             self.orphans(delete=delete)
@@ -51,27 +50,23 @@ class Command(InterruptibleCommand):
 
         An import uploads a file before it writes the document, and needs less than a day for that.
         """
-        looked_at, found, size = 0, 0, 0
-        progress = Progress(self.report)
+        progress, looked_at = Progress(self.report), 0
         with graceful_shutdown() as shutdown:
             for objects in storage.listed():
                 shutdown.check()
-                old = [each for each in objects if timezone.now() - each.modified > ORPHANED_AFTER]
-                named = _named([each.key for each in old])
-                left = [each for each in old if each.key not in named]
-                for each in left:
-                    line = {"object": each.key, "size": each.size, "modified": str(each.modified)}
-                    self.stdout.write(json.dumps(line))
+                old = {e.key: e for e in objects if timezone.now() - e.last_modified > AGE}
+                for kind in FILE_TYPES:  # also of deleted documents
+                    named = Document.objects.filter(**{f"{kind}__object_key__in": list(old)})
+                    for key in named.values_list(f"{kind}__object_key", flat=True):
+                        old.pop(key, None)
                 if delete:  # the rows first: their foreign keys protect what was named meanwhile
-                    keys = [each.key for each in left]
-                    StoredFile.objects.filter(object_key__in=keys).delete()
-                    storage.delete(keys)
+                    StoredFile.objects.filter(object_key__in=list(old)).delete()
+                    storage.delete(old)
+                for key, each in old.items():
+                    found = {"object": key, "size": each.size, "modified": str(each.last_modified)}
+                    self.stdout.write(json.dumps(found))
                 looked_at += len(objects)
-                found += len(left)
-                size += sum(each.size for each in left)
                 progress.note(f"{looked_at:,} objects looked at …")
-        what = "deleted" if delete else "no document names them"
-        self.report(f"Objects: {looked_at:,}; {what}: {found:,}, {size:,} bytes.")
 
     def files(self, *, read: bool) -> None:
         wrong = 0
@@ -84,15 +79,6 @@ class Command(InterruptibleCommand):
                 self.stdout.write(json.dumps({**found, "documents": list(ids)}))
         if wrong:
             raise CommandError(f"Missing or damaged files: {wrong}. See docs/reference.md.")
-
-
-def _named(keys: list[str]) -> set[str]:
-    """Those that a document has, also a deleted one."""
-    named: set[str] = set()
-    for kind in FILE_TYPES:
-        of_kind = Document.objects.filter(**{f"{kind}__object_key__in": keys})
-        named.update(of_kind.values_list(f"{kind}__object_key", flat=True))
-    return named
 
 
 def _problem(file: StoredFile, *, read: bool) -> str:
