@@ -27,7 +27,7 @@ DEADLINE_SECONDS = 1.8  # for all parts together
 CACHE_SECONDS = 1.0  # so that requests to /readyz put no load on the parts
 
 _thread = ThreadPoolExecutor(1, "readyz")  # the only one that waits for a silent part
-_check: Future[None] | None = None  # what it does
+_check: Future[None] | None = None  # that runs, or the last one
 _found: dict[str, str] = {}  # by part; the check fills it in
 _result = dict.fromkeys(PARTS, "unknown")  # what the last request that waited has seen
 _expires = 0.0  # on the monotonic clock

@@ -10,7 +10,7 @@ import threading
 import time
 
 SECONDS = 3  # between two messages; the unit's WatchdogSec is longer
-HANGS_SECONDS = 15  # nginx has given up after 8
+HANGS_SECONDS = 15  # nginx gives up a request of the API after 8
 running: dict[str, float] = {}  # when each request that runs has begun, by its id
 
 
@@ -30,7 +30,10 @@ def _run(address: str) -> None:
 
 
 def hangs() -> bool:
-    """Whether each of granian's threads has run the same request for too long."""
+    """Whether each thread has run the same request for too long. Only the API's unit says how many.
+
+    A page may take longer.
+    """
     threads, before = os.environ.get("GRANIAN_BLOCKING_THREADS"), time.monotonic() - HANGS_SECONDS
     late = sum(began < before for began in list(running.values()))
     return threads is not None and late >= int(threads)

@@ -1,7 +1,8 @@
 """E-mails: a page adds one to a table, in its transaction, and a thread of `housekeeping --follow`
 sends it at once.
 
-If that is killed after an e-mail was sent and before that is stored, it is sent a second time.
+If the process is killed after it has sent an e-mail and before it has stored that, the e-mail is
+sent a second time.
 """
 
 import logging

@@ -114,6 +114,7 @@ def test_mcp_says_that_a_list_is_cut_and_a_cursor_leads_on(
         assert "greater than or equal to 1" in text(zero)
 
 
+@pytest.mark.slow
 def test_mcp_answers_before_its_client_gives_up_while_the_service_is_away(
     examples: Examples, acme: Tenant
 ) -> None:

@@ -254,7 +254,7 @@ def test_start_page_of_an_operator_says_that_all_is_well_only_from_the_checks(
     silent.clear()
     html = body(desk.get(start))
     silent.set()
-    assert "The service is being checked" in html
+    assert "The checks have not ended yet" in html
     assert "All is well" not in html
     assert "All is well" not in body(staff.signed_in(staff.support()).get(start))
 

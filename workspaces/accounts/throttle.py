@@ -119,7 +119,7 @@ _hashing = {"": Semaphore(1)}  # of strangers; of accounts, by id
 
 
 def takes_password(view: Any) -> Any:
-    """For forms with a password: strangers' are served one at once, so pages lose one thread.
+    """For forms with a password: those of strangers are served one at a time, and take one thread.
 
     An account's own browsers have two places: people click twice. Nobody waits for the body of a
     refused form. The CSRF token is in the body, so it is checked here, not by the middleware.
