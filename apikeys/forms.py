@@ -28,8 +28,6 @@ OLD_KEY_ENDS = {  # the hours until the old key ends
 
 
 class ExpiryForm(OnceForm):
-    """When a new key expires."""
-
     expires = forms.ChoiceField(
         label="Expires",
         required=False,

@@ -174,7 +174,6 @@ class ApiKey(models.Model):
         return bool(used and not self.state.has_ended and used > timezone.now() - timedelta(days=1))
 
     def snapshot(self) -> KeySnapshot:
-        """A copy for an audit entry."""
         return KeySnapshot(
             workspace_id=self.workspace_id,
             workspace_name=self.workspace.name,

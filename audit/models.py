@@ -219,8 +219,6 @@ class AuditEntry(models.Model):
 
 
 class Leaf(models.Model):
-    """The leaf of an entry in the tree."""
-
     index = models.BigIntegerField(primary_key=True)  # from 0, without a gap
     entry_id = models.BigIntegerField(unique=True)
     hash = models.BinaryField(max_length=32)

@@ -31,7 +31,6 @@ class Scope:
         return self.everything or bool(self.workspaces)
 
     def includes(self, workspace_id: UUID | None) -> bool:
-        """Whether the user may see entries of this workspace."""
         return self.everything or workspace_id in self.workspaces
 
     def condition(self) -> Q:

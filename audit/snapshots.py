@@ -8,16 +8,12 @@ from config.api.active_key import ActiveKey
 
 @dataclass(frozen=True, kw_only=True)
 class WorkspaceSnapshot:
-    """An entry's copy of a workspace."""
-
     workspace_id: UUID
     workspace_name: str
 
 
 @dataclass(frozen=True, kw_only=True)
 class KeySnapshot(WorkspaceSnapshot):
-    """An entry's copy of an API key, with its workspace."""
-
     key_id: UUID
     key_name: str
     key_prefix: str
@@ -36,8 +32,6 @@ class KeySnapshot(WorkspaceSnapshot):
 
 @dataclass(frozen=True, kw_only=True)
 class DocumentSnapshot:
-    """An entry's copy of a document."""
-
     document_id: UUID
     document_title: str
 

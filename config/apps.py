@@ -20,8 +20,8 @@ class ConfigConfig(AppConfig):
 
         connection_created.connect(close_with_thread)
         if settings.API_ONLY:
-            # The API does not need these receivers, which took 3 to 9 % of a request.
-            # `close_failed` closes broken connections instead.
+            # The API does not need these receivers: looking at every connection before and after
+            # each request took 3 to 9 % of its time. `close_failed` closes broken ones instead.
             request_started.disconnect(reset_queries)
             request_started.disconnect(close_old_connections)
             request_finished.disconnect(close_old_connections)
@@ -30,8 +30,6 @@ class ConfigConfig(AppConfig):
 
 
 class AdminConfig(admin_apps.AdminConfig):
-    """Django's admin with our site."""
-
     default_site = "workspaces.accounts.site.Site"
 
     def ready(self) -> None:

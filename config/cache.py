@@ -65,11 +65,7 @@ class CounterCache(BaseCache):
 
 
 def _call(*command: Any) -> Any:
-    """The response to a command.
-
-    Raises:
-        redis.RedisError: Redis is out of reach or refuses, or has just done so.
-    """
+    """The response to a command; RedisError also for a while after Redis was out of reach."""
     if time.monotonic() < getattr(_thread, "next_try", 0.0):
         raise RedisError("Redis has just failed")
     try:
@@ -95,7 +91,6 @@ def connect() -> ConnectionInterface:
 
 
 def send(connection: ConnectionInterface, *command: Any) -> Any:
-    """The response to a command."""
     connection.send_command(*command)  # type: ignore[no-untyped-call]
     return connection.read_response()
 

@@ -67,7 +67,6 @@ def _require(valid: bool, name: str, must: str) -> None:
 
 
 def integer(name: str, default: int, *, help: str) -> int:
-    """The variable as a whole number."""
     value = text(name, str(default), help=help)
     _require(value.isascii() and value.isdigit(), name, "be a whole number")
     return int(value)
@@ -81,7 +80,6 @@ def choice(name: str, *allowed: str, help: str) -> str:
 
 
 def boolean(name: str, *, default: bool, help: str) -> bool:
-    """The variable, "yes" or "no", as a boolean."""
     values = ("yes", "no") if default else ("no", "yes")
     return choice(name, *values, help=help) == "yes"
 
@@ -94,11 +92,7 @@ def url(
     options: bool = False,
     help: str,
 ) -> str:
-    """The variable as a URL with one of these schemes; "not-set" if it is required and not set.
-
-    Args:
-        options: whether the URL may have options, after a question mark.
-    """
+    """The variable as a URL with one of these schemes; "not-set" if it is required and not set."""
     unset = f"{schemes[0]}://not-set" if default is None else default
     value = _read(name, default, help) or unset
     if value == default:
@@ -151,7 +145,6 @@ def redis_url(name: str, *, help: str) -> str:
 
 
 def hosts(name: str, default: str, *, help: str) -> list[str]:
-    """The variable as a list of host names."""
     found = words(name, default, help=help)
     valid = all(re.fullmatch(rf"\*|{_HOST}", each) for each in found)
     _require(valid, name, "be host names without ports, with commas, in ASCII (xn--…)")

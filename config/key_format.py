@@ -4,8 +4,9 @@ import re
 
 PREFIX = "dtd_"
 PUBLIC_LENGTH = 12  # first characters, `dtd_` included, that lists and logs show
+_PUBLIC_PART = re.compile(rf"{PREFIX}[A-Za-z0-9]{{{PUBLIC_LENGTH - len(PREFIX)}}}")
 # A key, or more of it than its public part, which is group 1.
-_RAW_KEY = re.compile(rf"({PREFIX}[A-Za-z0-9]{{{PUBLIC_LENGTH - len(PREFIX)}}})[A-Za-z0-9]+")
+_RAW_KEY = re.compile(rf"({_PUBLIC_PART.pattern})[A-Za-z0-9]+")
 
 
 def contains_raw_key(text: str) -> bool:
@@ -14,9 +15,9 @@ def contains_raw_key(text: str) -> bool:
 
 
 def public_part(text: str) -> str:
-    """The public part of the raw key in the text; "" without one."""
-    found = _RAW_KEY.search(text)
-    return found[1] if found else ""
+    """The public part of a key in the text, which may have all of the key; "" without one."""
+    found = _PUBLIC_PART.search(text)
+    return found[0] if found else ""
 
 
 def cut_raw_keys(text: str) -> str:

@@ -30,11 +30,9 @@ def free_port(host: str = "127.0.0.1") -> int:
 
 
 def usable_port(host: str, port: str) -> int:
-    """The port as a number.
+    """The port as a number; a ValueError says why it is none, or that it is in use.
 
-    Raises:
-        ValueError: it is not a port, or it is in use; the text says which. granian itself would
-            share the port with another server.
+    granian itself would share the port with another server.
     """
     if not (port.isascii() and port.isdigit() and 1 <= int(port) <= 65535):
         raise ValueError("The port must be a number from 1 to 65535.")
@@ -48,7 +46,6 @@ def usable_port(host: str, port: str) -> int:
 
 
 def accepts_connections(host: str, port: int) -> bool:
-    """Whether something accepts connections on the port."""
     try:
         socket.create_connection((host, port), timeout=1).close()
     except OSError:

@@ -2,7 +2,6 @@
 
 import os
 import pwd
-import re
 import sys
 import uuid
 from collections.abc import Mapping
@@ -51,7 +50,6 @@ def note(**facts: str | None) -> None:
 
 
 def new_request_id() -> str:
-    """The id of a request: 32 random hexadecimal digits."""
     return uuid.uuid4().hex
 
 
@@ -70,7 +68,6 @@ def actor() -> str:
 
 
 def _system_user() -> str:
-    """The user as whom this process runs."""
     try:
         return pwd.getpwuid(os.getuid()).pw_name
     except KeyError:  # in a container
@@ -120,15 +117,15 @@ def _address_in(headers: Mapping[str, str]) -> str:
     return _parsed(direct) or direct
 
 
-# As proxies write an address: with a port, IPv6 in brackets, within quotes.
-_HOP = re.compile(r'\s*"?(?:\[([^]]*)](?::\d+)?|([\d.]+):\d+|([^"]*?))"?\s*')
-
-
 def _parsed(hop: str) -> str:
     """The address without port and zone, as IPv4 where it is one; "" if it is none."""
-    found = _HOP.fullmatch(hop)
+    text = hop.strip().strip('"')
+    if text.startswith("["):  # IPv6, as in a URL
+        text = text[1:].partition("]")[0]
+    elif text.count(":") == 1:
+        text = text.partition(":")[0]
     try:
-        address = ip_address("".join(found.groups("")).partition("%")[0] if found else "")
+        address = ip_address(text.partition("%")[0])
     except ValueError:
         return ""
     return str(getattr(address, "ipv4_mapped", None) or address)
@@ -141,7 +138,5 @@ def network_of(address: str) -> str:
     except ValueError:
         return address
     if isinstance(parsed, IPv6Address):
-        if parsed.ipv4_mapped:
-            return str(parsed.ipv4_mapped)
         return str(ip_network((parsed.packed, 64), strict=False))
     return str(parsed)

@@ -12,7 +12,6 @@ MANIFEST = "staticfiles.json"  # which file has which hash
 
 
 def are_collected() -> bool:
-    """Whether `collectstatic` has filled STATIC_ROOT."""
     return (Path(settings.STATIC_ROOT) / MANIFEST).exists()
 
 

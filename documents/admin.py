@@ -185,7 +185,7 @@ class DocumentAdmin(AuditHistory, ReadOnlyAdmin):
 
     @admin.display(description="title")
     def titled(self, document: Document) -> str:
-        return isolated(document.title)
+        return document.title
 
     @admin.display(description="status")
     def state(self, document: Document) -> str:

@@ -129,7 +129,6 @@ class Document(models.Model):
         return self.title
 
     def snapshot(self) -> DocumentSnapshot:
-        """A copy for an audit entry."""
         return DocumentSnapshot(document_id=self.id, document_title=self.title)
 
 
@@ -155,7 +154,6 @@ _ADDRESS = re.compile(r"[^@\s\x00-\x1f\x7f-\x9f]+@[^@\s\x00-\x1f\x7f-\x9f]+")
 
 
 def is_address(text: str) -> bool:
-    """Whether a text can be a recipient's e-mail address."""
     return _ADDRESS.fullmatch(text) is not None
 
 

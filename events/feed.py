@@ -185,11 +185,7 @@ def encode(position: Position, workspace_id: UUID) -> str:
 
 
 def decode(cursor: str, workspace_id: UUID) -> Position:
-    """The position in a cursor.
-
-    Raises:
-        InvalidParameter: it was changed, or belongs to another workspace.
-    """
+    """The position in a cursor; InvalidParameter if it was changed, or is of another workspace."""
     packed = unsign(cursor, _purpose(workspace_id), "after", EXPECTED)
     transaction, id, microseconds, generation = _PACKED.unpack(packed)
     return Position(transaction, id, from_microseconds(microseconds), generation)

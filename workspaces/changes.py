@@ -27,7 +27,6 @@ def _locked(workspace: Workspace) -> Workspace:
 
 @transaction.atomic
 def create_workspace(workspace: Workspace, *, by: str) -> None:
-    """Stores a new workspace."""
     workspace.save(force_insert=True)
     record(Action.WORKSPACE_CREATED, by=by, workspace=workspace.snapshot(), detail=workspace.plan)
 
@@ -39,7 +38,6 @@ def with_the_same_name(name: str) -> list[Workspace]:
 
 @transaction.atomic
 def change_plan(workspace: Workspace, plan: str, *, by: str, reason: str) -> None:
-    """Moves the workspace to another plan."""
     now = _locked(workspace)
     if now.plan != plan:
         detail = f"{now.plan} → {plan}: {reason}"
@@ -71,11 +69,7 @@ def _tell(workspace: Workspace, what: str, why: str, by: str) -> None:
 
 @transaction.atomic
 def add_member(membership: Membership, *, by: str) -> None:
-    """Stores a new membership.
-
-    Raises:
-        IntegrityError: the user is a member already.
-    """
+    """Stores a new membership; an IntegrityError if the user is a member already."""
     membership.save(force_insert=True)
     record(
         Action.MEMBER_ADDED,
@@ -103,11 +97,7 @@ def make_admin(membership: Membership, *, by: str) -> None:
 
 @transaction.atomic
 def remove_member(membership: Membership, *, by: str, even_last_admin: bool = False) -> None:
-    """Ends a membership.
-
-    Raises:
-        LastAdmin: the workspace would have no admin left.
-    """
+    """Ends a membership; raises `LastAdmin` if the workspace would have no admin left."""
     now = _locked_membership(membership)
     if now is not None:
         if is_last_admin(now) and not even_last_admin:
@@ -143,8 +133,7 @@ def solely_administered_by(user: User) -> list[Workspace]:
 def deactivate(account: User, *, even_last_admin: bool = False) -> None:
     """Ends an account's sessions (`sessions.end_closed`), and lets it sign in no more.
 
-    Raises:
-        LastAdmin: a workspace would have no admin left.
+    Raises `LastAdmin` if a workspace would have no admin left.
     """
     for membership in Membership.objects.admins().filter(user=account).order_by("workspace_id"):
         _locked(membership.workspace)

@@ -64,11 +64,7 @@ def counts(workspace_id: UUID) -> Counts:
 
 
 def fold() -> None:
-    """Folds the rows of each workspace that has many; it waits for no writer, and none for it.
-
-    Raises:
-        django.db.Error: the database is out of reach.
-    """
+    """Folds the rows of each workspace that has many; it waits for no writer, and none for it."""
     with connection.cursor() as cursor:
         cursor.execute(_FOLD, [MANY])
 
@@ -84,12 +80,7 @@ class Difference:
 
 
 def differences(report: Report, shutdown: Shutdown, *, fix: bool) -> Iterator[Difference]:
-    """The wrong counts, by workspace; with `fix`, they are corrected before they are yielded.
-
-    Raises:
-        django.db.Error: the database is out of reach.
-        Stopped: between two workspaces.
-    """
+    """The wrong counts, by workspace; with `fix`, they are corrected before they are yielded."""
     with connection.cursor() as cursor:
         cursor.execute(_WORKSPACES)
         workspaces = [workspace for (workspace,) in cursor.fetchall()]

@@ -20,11 +20,7 @@ else:  # generic only in the stubs
 
 
 def without_secrets(text: str) -> str:
-    """The text on one line.
-
-    Raises:
-        ValidationError: it has a raw key or control characters in it.
-    """
+    """The text on one line; a ValidationError if it has a raw key or control characters in it."""
     text = " ".join(text.split())
     if contains_raw_key(text):
         raise ValidationError(
@@ -51,8 +47,6 @@ def login_of(email: str) -> str:
 
 
 class NewWorkspaceForm(WorkspaceModelForm):
-    """A new workspace."""
-
     class Meta:
         model = Workspace
         fields = ("name", "plan")
@@ -67,8 +61,6 @@ class NewWorkspaceForm(WorkspaceModelForm):
 
 
 class ReasonForm(forms.Form):
-    """Why an operator changes something."""
-
     reason = forms.CharField(
         max_length=500,
         widget=forms.Textarea({"rows": 3}),
@@ -101,8 +93,6 @@ class StaffForm(ReasonForm):
 
 
 class InvitationForm(forms.Form):
-    """Whom to invite."""
-
     email = forms.EmailField(
         label="E-mail",
         max_length=LOGIN_LENGTH,

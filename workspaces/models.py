@@ -63,7 +63,6 @@ class Workspace(models.Model):
         return self.name
 
     def get_absolute_url(self) -> str:
-        """The workspace's page in the console."""
         return reverse("admin:workspaces_workspace_change", args=[self.pk])
 
     @property
@@ -85,7 +84,6 @@ class Workspace(models.Model):
         return Workspace.objects.administered_by(user).filter(pk=self.pk).exists()
 
     def snapshot(self) -> WorkspaceSnapshot:
-        """A copy for an audit entry."""
         return WorkspaceSnapshot(workspace_id=self.id, workspace_name=self.name)
 
 

@@ -10,8 +10,6 @@ from workspaces.serializers import Key, Me, Summary, Workspace
 
 
 class MeViewSet(ApiViewSet):
-    """Which workspace and key a request uses, with document counts by status."""
-
     def retrieve(self, request: Request) -> Response:
         key = self.key
         summary = Summary(

@@ -114,12 +114,6 @@ class RollKey(ActionPage):
 
 
 class EndKey(ActionPage):
-    """Ends the key.
-
-    Attributes:
-        done: the message, after the name of the key.
-    """
-
     template_name = "admin/apikeys/apikey/end.html"
     asks_password = False
     danger = True

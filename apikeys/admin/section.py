@@ -35,8 +35,6 @@ CHARTS = 5  # workspaces with a chart on the start page
 
 
 class StateFilter(ChoiceFilter):
-    """Active, or ended."""
-
     title = "State"
     parameter_name = "state"
     options = {
@@ -229,11 +227,7 @@ class ApiKeyAdmin(AuditHistory):
     def created(
         self, request: HttpRequest, key: ApiKey, raw: str, old: ApiKey | None = None
     ) -> HttpResponse:
-        """The response to a POST, the only one that contains the raw key.
-
-        Args:
-            old: the key that it replaces.
-        """
+        """The response to a POST, the only one that contains the raw key."""
         return self.page(
             request,
             "admin/apikeys/apikey/created.html",

@@ -55,7 +55,6 @@ class Buffer:
         self.ids: dict[tuple[UUID | str, int], list[str]] = {}
 
     def take(self) -> Batch:
-        """Empties the buffer, and returns what was in it."""
         with self.lock:
             batch, self.batch = self.batch, Batch()
         return batch
@@ -63,7 +62,6 @@ class Buffer:
     def count(
         self, key: ActiveKey, status: int, now: datetime, address: str, client: str, download: bool
     ) -> None:
-        """Counts a request of a valid key."""
         with self.lock:
             uses, place = self.batch.uses, (key.id, now.date(), address)
             if len(uses) >= USES and place not in uses:

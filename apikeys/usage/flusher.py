@@ -45,7 +45,6 @@ def flush() -> bool:
 
 
 def write(batch: Batch) -> None:
-    """Writes a batch."""
     word(batch.refused)
     RefusedRequest.objects.bulk_create(batch.refused)
     for request_id, more in sorted(batch.more.items()):

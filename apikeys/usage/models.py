@@ -47,8 +47,6 @@ class KeyUsage(models.Model):
 
 
 class KeyAddress(models.Model):
-    """An address that a key was used from."""
-
     pk = models.CompositePrimaryKey("key_id", "address")
     key_id = models.UUIDField()
     address = models.CharField(max_length=ADDRESS_LENGTH)  # IPv4 or IPv6
@@ -114,7 +112,6 @@ class RefusedRequest(models.Model):
         return f"{self.status} at {self.created_at:%Y-%m-%d %H:%M:%S} UTC"
 
     def identify(self, key: KeySnapshot) -> None:
-        """Adds the key and its workspace."""
         for name in ("key_id", "key_name", "key_prefix", "workspace_id", "workspace_name"):
             setattr(self, name, getattr(key, name))
 

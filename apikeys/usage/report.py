@@ -54,22 +54,17 @@ def daily(rows: QuerySet[KeyUsage], of: str) -> dict[Any, Days]:
 
 
 def total(days: Days) -> Usage:
-    """The sums of these days."""
     return Usage(*map(sum, zip(*days.values(), strict=True)))
 
 
 def chart(days: Days, *, small: bool = False) -> SafeString:
-    """A bar for each day, stacked by what the responses were; nothing if there were no requests.
-
-    Args:
-        small: a sparkline; otherwise the downloads are a line in it.
-    """
+    """A bar for each day, stacked by what the responses were; nothing if there were no requests."""
     usage = total(days)
     bars = []
     for day, each in days.items():
         stacked = each._asdict()
         line = {"downloads": stacked.pop("downloads")}
-        bars.append(Bar(str(day), stacked, line={} if small else line))
+        bars.append(Bar(day, stacked, line={} if small else line))
     label = f"{DAYS} days: {usage}" if small else f"Requests on each of the last {DAYS} days (UTC)"
     return bar_chart(bars, label=label, small=small) if usage.requests else SafeString("")
 

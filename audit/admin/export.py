@@ -11,16 +11,11 @@ from typing import Any
 
 from django.core.exceptions import PermissionDenied
 from django.db.models import Q, QuerySet
-from django.http import (
-    HttpRequest,
-    HttpResponse,
-    HttpResponseBase,
-    HttpResponseNotAllowed,
-    HttpResponseRedirect,
-)
-from django.urls import reverse
+from django.http import HttpRequest, HttpResponseBase, HttpResponseRedirect
 from django.utils import timezone
+from django.utils.decorators import method_decorator
 from django.utils.text import slugify
+from django.views.decorators.http import require_GET
 
 from audit.admin.base import ScopedAdmin
 from audit.admin.filters import AuditLogFilter
@@ -87,29 +82,19 @@ def file_name(form: AuditLogFilter) -> str:
 
 
 class ExportViews(ScopedAdmin):
-    """The views; the admin of the audit log has their URLs."""
+    """The view; the admin of the audit log has its URL."""
 
-    def before_export_view(self, request: HttpRequest) -> HttpResponse:
-        """What an export would contain."""
-        form = self._form_of_export(request)
-        if not isinstance(form, AuditLogFilter):
-            return form
-        query = f"?{request.GET.urlencode()}"
-        return self.page(
-            request,
-            "admin/audit/auditentry/export.html",
-            title="Export as CSV",
-            filters=form.text(),
-            file_name=file_name(form),
-            export_url=reverse("admin:audit_auditentry_export") + query,
-            back_url=log_url() + query,
-        )
-
+    @method_decorator(require_GET)
     def export_view(self, request: HttpRequest) -> HttpResponseBase:
         """The filtered entries as CSV; a redirect to the list if a filter is not valid."""
-        form = self._form_of_export(request)
-        if not isinstance(form, AuditLogFilter):
-            return form
+        if not self.has_view_permission(request):
+            raise PermissionDenied
+        if redirect := redirect_without_key(request):
+            return redirect
+        recent_sign_in_required(request)
+        form = AuditLogFilter(request.GET, scope_of(request))
+        if not form.is_valid():
+            return HttpResponseRedirect(f"{log_url()}?{request.GET.urlencode()}")
 
         def make() -> Iterator[str]:
             person, workspace = request_user(request).get_username(), form.only_workspace()
@@ -117,22 +102,3 @@ class ExportViews(ScopedAdmin):
             return lines(self.get_filtered(request, form), form.alternatives())
 
         return send(request, make, name=file_name(form), content_type="text/csv; charset=utf-8")
-
-    def _form_of_export(self, request: HttpRequest) -> AuditLogFilter | HttpResponse:
-        """The valid filters of an export, or the response without them.
-
-        Raises:
-            PermissionDenied: the user may not see the log.
-            PasswordNeeded: the password must be entered again.
-        """
-        if not self.has_view_permission(request):
-            raise PermissionDenied
-        if request.method != "GET":
-            return HttpResponseNotAllowed(["GET"])
-        if redirect := redirect_without_key(request):
-            return redirect
-        recent_sign_in_required(request)
-        form = AuditLogFilter(request.GET, scope_of(request))
-        if form.is_valid():
-            return form
-        return HttpResponseRedirect(f"{log_url()}?{request.GET.urlencode()}")

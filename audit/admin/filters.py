@@ -35,8 +35,6 @@ def id_field(label: str) -> forms.UUIDField:
 
 
 class AuditLogFilter(LogFilter):
-    """The filters of the audit log."""
-
     q = SearchField(
         "Anything you have: an id, a URL of the API, a request id or its first 8 characters, the "
         "first 12 characters of a key, an address, a day, or a whole e-mail"

@@ -24,11 +24,7 @@ def filtered_log_url(**filters: Any) -> str:
 
 
 def log_link(text: str, *, name: str = "", **filters: Any) -> str:
-    """The text, and an icon that filters the audit log by one field; only the text without a value.
-
-    Args:
-        name: what the entries are of, if that is not the value.
-    """
+    """The text, and an icon that filters the audit log by one field, if that has a value."""
     [value] = filters.values()
     if not value:
         return isolated(text)
@@ -43,11 +39,7 @@ def log_link(text: str, *, name: str = "", **filters: Any) -> str:
 
 
 def pages_of(request: HttpRequest, workspace_id: UUID | None) -> dict[str, str]:
-    """The pages that the user may open of what entries name: field of an entry → URL's name.
-
-    Args:
-        workspace_id: the entries'.
-    """
+    """The pages that the user may open of what entries name: field of an entry → URL's name."""
     return {
         section.audit_lookup: f"admin:{section.opts.app_label}_{section.opts.model_name}_change"
         for section in admin.site._registry.values()
@@ -56,11 +48,7 @@ def pages_of(request: HttpRequest, workspace_id: UUID | None) -> dict[str, str]:
 
 
 def page_and_entries(pages: Mapping[str, str], text: str, field: str, value: Any) -> str:
-    """The text as a link to the object's page, and an icon that leads to all of its entries.
-
-    Args:
-        pages: from `pages_of`; without the page, the text is no link.
-    """
+    """The text as a link to the object's page, and an icon that leads to all of its entries."""
     link = page_link(pages, text or value, field, value) if value else text
     return log_link(link, name=text, **{f"{field}__exact": value})
 

@@ -58,12 +58,7 @@ def fact(label: str, text: Callable[[Any], Any]) -> Callable[[Any, Any], Any]:
 
 
 def object_links(entry: Any, text: str, field: str) -> str:
-    """A link to an object's page, one to its entries, and its id, which can be copied.
-
-    Args:
-        text: the object's name.
-        field: the field of the entry with its id.
-    """
+    """A link to an object's page, one to its entries, and its id, which can be copied."""
     value = getattr(entry, field)
     if not value:
         return ""
@@ -148,17 +143,9 @@ class AuditEntryAdmin(ExportViews):
         return [render_to_string("admin/audit/auditentry/downloads.html", {"entries": found})]
 
     def get_urls(self) -> list[URLPattern]:
-        views = {
-            "export": self.export_view,
-            "export-of": self.before_export_view,
-            "workspaces": self.workspaces_view,
-        }
+        views = {"export": self.export_view, "workspaces": self.workspaces_view}
         ours = [
-            path(
-                f"{name}/",
-                self.admin_site.admin_view(view),
-                name=f"audit_auditentry_{name.replace('-', '_')}",
-            )
+            path(f"{name}/", self.admin_site.admin_view(view), name=f"audit_auditentry_{name}")
             for name, view in views.items()
         ]
         return [*ours, *super().get_urls()]
@@ -194,7 +181,6 @@ class AuditEntryAdmin(ExportViews):
         return super().change_view(request, object_id, form_url, context | (extra_context or {}))
 
     def _same_request(self, request: HttpRequest, entry: AuditEntry) -> list[AuditEntry]:
-        """The entries of the same request, in their order."""
         if not entry.request_id:
             return []
         found = self.get_queryset(request).filter(request_id=entry.request_id)

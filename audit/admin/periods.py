@@ -119,7 +119,6 @@ class LogChangeList(KeysetChangeList):
 
     @property
     def periods(self) -> list[dict[str, Any]]:
-        """Links to the last hour, day and week."""
         chosen = self.form.data.get("within")
         return [
             {

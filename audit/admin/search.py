@@ -19,12 +19,11 @@ from django.http import HttpRequest, HttpResponseRedirect
 
 from audit.admin import times
 from audit.models import NEWEST_FIRST, NO_DOWNLOADS, AuditEntry, folded
-from config.key_format import PREFIX, PUBLIC_LENGTH
+from config.key_format import PREFIX, public_part
 
 MOST_IDS = 5  # of one text
 # Entries by which keys are found from their first characters: each key has that of its creation.
 MOST_OF_KEYS = 100
-_PUBLIC_PART = re.compile(rf"{PREFIX}[A-Za-z0-9]{{{PUBLIC_LENGTH - len(PREFIX)}}}")
 _HEX = "[0-9A-Fa-f]"
 _UUID = re.compile(rf"(?<!{_HEX}){_HEX}{{8}}(?:-{_HEX}{{4}}){{3}}-{_HEX}{{12}}(?!{_HEX})")
 _DIGITS = re.compile(rf"(?<![0-9A-Za-z-]){_HEX}{{32}}(?![0-9A-Za-z-])")
@@ -43,14 +42,12 @@ class Recognised:
         value: the part of the text that it is.
         conditions: the entries that it finds: each condition is served by one index.
         request: whether it may name a request that is not in the log, since it was refused.
-        span: the time, if it is one.
     """
 
     what: str
     value: str
     conditions: tuple[Q, ...]
     request: bool = False
-    span: times.Span | None = None
 
 
 def redirect_without_key(request: HttpRequest) -> HttpResponseRedirect | None:
@@ -58,11 +55,11 @@ def redirect_without_key(request: HttpRequest) -> HttpResponseRedirect | None:
 
     The browser's history keeps the target of a redirect, not the URL that was redirected.
     """
-    key = _PUBLIC_PART.search(request.GET.get("q", ""))
-    if key is None or request.GET["q"] == key[0]:
+    key = public_part(request.GET.get("q", ""))
+    if not key or request.GET["q"] == key:
         return None
     query = request.GET.copy()
-    query["q"] = key[0]
+    query["q"] = key
     return HttpResponseRedirect(f"{request.path}?{query.urlencode()}")
 
 
@@ -87,11 +84,7 @@ def beginning_in(text: str) -> str:
 
 
 def recognise(text: str) -> list[Recognised]:
-    """What a text may be. The certain comes first: if there is an id in it, no login is looked for.
-
-    Args:
-        text: without a raw key.
-    """
+    """What a text without a raw key may be. If there is an id in it, no login is looked for."""
     if text.startswith(PREFIX):
         made = AuditEntry.objects.filter(NO_DOWNLOADS, key_prefix=text).order_by(*NEWEST_FIRST)
         keys = dict.fromkeys(made.values_list("key_id", flat=True)[:MOST_OF_KEYS])
@@ -102,7 +95,7 @@ def recognise(text: str) -> list[Recognised]:
     with contextlib.suppress(ValidationError):
         span = times.parse(text.strip(_AROUND))
         condition = Q(created_at__gte=span.first, created_at__lte=span.last)
-        return [Recognised(span.unit, f"{span} UTC", (condition,), span=span)]
+        return [Recognised(span.unit, f"{span} UTC", (condition,))]
     if digits := beginning_in(text):
         condition = Q(request_id__gte=digits, request_id__lt=f"{digits}g")  # g is after digits
         found.append(Recognised("Beginning of a request id", digits, (condition,), request=True))

@@ -27,12 +27,7 @@ _served: set[int] = set()  # the users to whom an export is being sent
 def send(
     request: HttpRequest, make: Callable[[], Iterator[str]], *, name: str, content_type: str
 ) -> HttpResponseBase:
-    """The file as a download, or a page with the status 429.
-
-    Args:
-        make: records the export, and begins the file.
-        name: of the file.
-    """
+    """The file as a download, which `make` records and begins; or a page with the status 429."""
     parts = _sending(request_user(request).pk, make)
     if next(parts, None) is None:
         context = site.each_context(request)

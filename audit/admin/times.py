@@ -32,11 +32,7 @@ class Span:
 
 
 def parse(text: str) -> Span:
-    """The time that a text names: `2026-11-21`, `2026-11-21 14:05`, `2026-11-21T14:05:30Z`.
-
-    Raises:
-        ValidationError: it is none.
-    """
+    """The time that a text names: `2026-11-21`, `2026-11-21 14:05`, `2026-11-21T14:05:30Z`."""
     plain = text.strip().removesuffix("UTC").removesuffix("Z").strip().replace("T", " ")
     for form, unit, length in _FORMS:
         with contextlib.suppress(ValueError):

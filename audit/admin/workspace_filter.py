@@ -99,11 +99,7 @@ def name_of(workspace_id: UUID) -> str:
 
 
 def own_workspace_field(names: Mapping[UUID, str]) -> forms.TypedChoiceField:
-    """The same filter for an admin, who chooses among the own workspaces.
-
-    Args:
-        names: what to call them: id → name. Of a single one, links set the filter.
-    """
+    """The same filter for an admin, who chooses among the own workspaces; of one, links set it."""
     return forms.TypedChoiceField(
         label="Workspace",
         required=False,

@@ -5,8 +5,6 @@ from uuid import UUID
 
 
 class ActiveKey(NamedTuple):
-    """An active key with its workspace."""
-
     id: UUID
     name: str
     prefix: str

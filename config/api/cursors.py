@@ -11,22 +11,13 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def sign(packed: bytes, purpose: str) -> str:
-    """The cursor with a packed position.
-
-    Args:
-        purpose: what the cursor belongs to, such as a list of one workspace; others refuse it.
-    """
+    """The cursor with a packed position, which only the same purpose accepts: one list, say."""
     return _signer(purpose).sign(base64.urlsafe_b64encode(packed).decode())
 
 
 def unsign(cursor: str, purpose: str, parameter: str, expected: str) -> bytes:
-    """The packed position in a cursor.
-
-    Args:
-        parameter: the one that had the cursor; `expected` says what it takes.
-
-    Raises:
-        InvalidParameter: it was changed, or belongs to something else.
+    """The packed position in a cursor; InvalidParameter if it was changed or is for another
+    purpose.
     """
     try:
         return base64.urlsafe_b64decode(_signer(purpose).unsign(cursor))
@@ -35,12 +26,10 @@ def unsign(cursor: str, purpose: str, parameter: str, expected: str) -> bytes:
 
 
 def to_microseconds(time: datetime) -> int:
-    """A time as microseconds since the epoch."""
     return (time - _EPOCH) // timedelta(microseconds=1)
 
 
 def from_microseconds(microseconds: int) -> datetime:
-    """The reverse of `to_microseconds`."""
     return _EPOCH + timedelta(microseconds=microseconds)
 
 

@@ -39,7 +39,6 @@ def as_api_error(exc: BaseException) -> ApiError:
 
 
 def exception_handler(exc: Exception, context: dict[str, Any]) -> Response:
-    """DRF's handler: the response to any exception of an API view."""
     error = as_api_error(exc)
     if isinstance(error, Unavailable):
         logger.error("Responded 503: %s", error.reason)

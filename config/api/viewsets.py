@@ -18,8 +18,6 @@ METHODS = ("GET", "HEAD")
 
 
 class JsonRenderer(BaseRenderer):
-    """msgspec's structs, dicts and lists as JSON."""
-
     media_type = "application/json"
     charset = None  # JSON is UTF-8 by definition (RFC 8259)
 
@@ -55,7 +53,6 @@ class ApiViewSet(GenericViewSet[Any]):
 
     @property
     def key(self) -> ActiveKey:
-        """The key of the request."""
         return cast(ActiveKey, self.request.auth)
 
     @property
@@ -78,7 +75,5 @@ class ApiViewSet(GenericViewSet[Any]):
 
 
 class UnknownPath(ApiViewSet):
-    """Any path under /api/v1 without an endpoint."""
-
     def retrieve(self, request: Request, **kwargs: str) -> Response:
         raise PathNotFound

@@ -109,7 +109,6 @@ class SectionAdmin(NoPermissions, ModelAdmin):
         return Media()
 
     def filter_parameters(self, request: HttpRequest) -> set[str]:
-        """The URL parameters of the filters."""
         filters = self.get_list_filter(request)
         return {getattr(each, "parameter_name", f"{each}__exact") for each in filters}
 
@@ -157,7 +156,6 @@ class SectionAdmin(NoPermissions, ModelAdmin):
         return list(rows.distinct()[:most]), ""
 
     def heading(self, obj: Any) -> str:
-        """The heading of an object's page."""
         return str(obj)
 
     def changelist_view(
@@ -195,7 +193,6 @@ class SectionAdmin(NoPermissions, ModelAdmin):
         return capfirst(self.nouns), url
 
     def url_of(self, obj: Model) -> str:
-        """The page of an object."""
         return reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_change", args=[obj.pk])
 
     def history_url(self, obj: Model) -> str:

@@ -23,8 +23,6 @@ AFTER, BEFORE = "after", "before"  # URL parameters: where a page begins
 
 
 class SearchField(forms.CharField):
-    """What is searched for in a list."""
-
     def __init__(self, help_text: str, label: str = "Search") -> None:
         widget = forms.TextInput({"type": "search", "autocomplete": "off"})
         super().__init__(
@@ -49,10 +47,7 @@ class FilterForm(forms.Form):
         return ""
 
     def alternatives(self) -> list[Q]:
-        """Alternative conditions, combined with OR; each must be served by one index.
-
-        An empty list matches nothing.
-        """
+        """Conditions combined with OR, each served by one index; an empty list matches nothing."""
         return [Q()]
 
 
@@ -120,7 +115,6 @@ class KeysetChangeList(ChangeList):
 
     @property
     def chips(self) -> list[dict[str, Any]]:
-        """The filters that are set, to be named above the list."""
         return [
             {
                 "field": field,
@@ -141,24 +135,17 @@ class KeysetChangeList(ChangeList):
 
     @property
     def empty_text(self) -> str:
-        """The text in place of an empty list."""
         if AFTER in self.params:
             return "Nothing older matches." if self.narrowed else "There is nothing older."
         return "Nothing matches." if self.narrowed else self.model_admin.empty_text
 
     @property
     def narrowed(self) -> bool:
-        """Whether any filter is set."""
         return self.address() != "?"
 
 
 class ReadOnlyAdmin(SectionAdmin):
-    """A model that nobody changes in the admin.
-
-    Attributes:
-        filter_form: the filters of its list.
-        empty_text: the text of a list without any rows.
-    """
+    """A model that nobody changes in the admin."""
 
     actions = None
     list_per_page = 50
@@ -172,11 +159,9 @@ class ReadOnlyAdmin(SectionAdmin):
         return KeysetChangeList
 
     def get_filter_form(self, request: HttpRequest) -> FilterForm:
-        """The filters with the values from the URL."""
         return self.filter_form(request.GET)
 
     def get_filtered(self, request: HttpRequest, form: FilterForm) -> QuerySet[Any]:
-        """The rows that the user may see and that pass the filters."""
         return self.get_queryset(request).filter(form.condition())
 
     def found(self, request: HttpRequest, text: str, most: int) -> tuple[list[Any] | None, str]:

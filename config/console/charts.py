@@ -3,9 +3,9 @@
 The page's policy forbids inline styles, so the colours are classes of `admin.css`.
 """
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import date
 
 from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
@@ -23,52 +23,37 @@ SERIES = {
 
 @dataclass(frozen=True)
 class Bar:
-    """One bar: the numbers of a day, stacked in their order.
+    """The numbers of a day: those stacked in a bar, and parts of them that are drawn as a line."""
 
-    Attributes:
-        label: its name in the table, such as `2026-03-01`.
-        values: a number for each series, by the names in `SERIES`.
-        line: the same for series that are drawn as a line, which are parts of the others.
-    """
-
-    label: str
-    values: Mapping[str, float]
-    line: Mapping[str, float] = field(default_factory=dict)
+    day: date
+    values: Mapping[str, int]  # by the names in `SERIES`
+    line: Mapping[str, int] = field(default_factory=dict)
 
     @property
-    def total(self) -> float:
+    def total(self) -> int:
         return sum(self.values.values())
 
     @property
-    def numbers(self) -> dict[str, float]:
-        """All of them."""
+    def numbers(self) -> dict[str, int]:
         return {**self.values, **self.line}
 
     @property
     def title(self) -> str:
         """What is shown when it is pointed at: `2026-03-01: 12 successful, 1 over the limit`."""
         parts = [f"{number:,} {SERIES[name]}" for name, number in self.numbers.items() if number]
-        return f"{self.label}: {', '.join(parts) or 'none'}"
-
-    @property
-    def tick(self) -> str:
-        """The label below the axis, without the year."""
-        return self.label[5:] if self.label[4:5] == "-" else self.label
+        return f"{self.day}: {', '.join(parts) or 'none'}"
 
 
-def _grid(highest: float) -> list[float]:
+def _grid(highest: int) -> list[int]:
     """The numbers of the grid's lines from below: up to three round ones, the last the top."""
-    if not highest:
-        return []
-    least = highest / 3
-    power = 10 ** math.floor(math.log10(least))
-    step = next(each * power for each in (1, 2, 5, 10) if each * power >= least)
-    if isinstance(highest, int):
-        step = max(1, round(step))
-    return [round(step * each, 6) for each in range(1, math.ceil(round(highest / step, 6)) + 1)]
+    power = 1
+    while highest > 30 * power:
+        power *= 10
+    step = next(each * power for each in (1, 2, 5, 10) if highest <= 3 * each * power)
+    return list(range(step, highest + step, step))
 
 
-def _rectangles(bar: Bar, highest: float) -> Iterator[tuple[str, float, float]]:
+def _rectangles(bar: Bar, highest: int) -> Iterator[tuple[str, float, float]]:
     """The series of a bar from below, each with its y and its height."""
     top = HEIGHT
     for name, number in bar.values.items():
@@ -81,17 +66,14 @@ def _rectangles(bar: Bar, highest: float) -> Iterator[tuple[str, float, float]]:
 def bar_chart(bars: Sequence[Bar], *, label: str, small: bool = False) -> SafeString:
     """HTML: the bars from left to right, and below them a table that shows the same numbers.
 
-    Args:
-        label: what the chart shows, for those who cannot see it.
-        small: a sparkline: without the table; the label must say the numbers that matter.
+    At least one number is not 0. A small chart has no table: its label must say the numbers.
     """
-    names = list(bars[0].numbers) if bars else []
-    lines = list(bars[0].line) if bars else []
-    highest = max((max(bar.total, *bar.line.values(), 0) for bar in bars), default=0)
+    names = list(bars[0].numbers)
+    highest = max(bar.total for bar in bars)
     grid = [] if small else _grid(highest)
-    top = grid[-1] if grid else highest
+    top = highest if small else grid[-1]
     used = [name for name in names if any(bar.numbers[name] for bar in bars)]
-    quarters = sorted({round(part * (len(bars) - 1) / 4) for part in range(5)} if bars else ())
+    quarters = sorted({round(part * (len(bars) - 1) / 4) for part in range(5)})
     return SafeString(
         render_to_string(
             "admin/chart.html",
@@ -111,12 +93,12 @@ def bar_chart(bars: Sequence[Bar], *, label: str, small: bool = False) -> SafeSt
                             for index, bar in enumerate(bars)
                         ),
                     )
-                    for name in lines
+                    for name in bars[0].line
                     if name in used
                 ],
                 "grid": [(f"{number:,}", round(100 - number / top * 100, 2)) for number in grid],
                 "ticks": [
-                    (bars[index].tick, round((index + 0.5) / len(bars) * 100, 2))
+                    (f"{bars[index].day:%m-%d}", round((index + 0.5) / len(bars) * 100, 2))
                     for index in quarters
                 ],
                 "width": len(bars) * STEP,

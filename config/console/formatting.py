@@ -79,12 +79,7 @@ def ago_with_exact(moment: datetime) -> SafeString:
 def date_column(
     field: str, label: str, *, empty: str = "–", ordering: bool = False
 ) -> Callable[[Any, Any], str]:
-    """A column of an admin list: the exact time in a field of the row.
-
-    Args:
-        empty: shown if the field is None.
-        ordering: whether the list can be sorted by it.
-    """
+    """A column of an admin list: the exact time in a field of the row, or `empty` if it is None."""
 
     @admin.display(description=label, ordering=field if ordering else None)
     def column(self: Any, row: Any) -> str:

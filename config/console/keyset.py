@@ -21,8 +21,6 @@ _NEWEST_FIRST = ("-created_at", "-id")
 
 @dataclass(frozen=True)
 class Position:
-    """The position of a row in the list."""
-
     created_at: datetime
     id: Any
 
@@ -32,14 +30,7 @@ class Position:
 
     @classmethod
     def parse(cls, text: str, pk: "Field[Any, Any]") -> "Position":
-        """The position that `str()` wrote.
-
-        Args:
-            pk: the primary key field of the rows.
-
-        Raises:
-            ValidationError: the text is anything else.
-        """
+        """The position that `str()` wrote; ValidationError if the text is anything else."""
         microseconds, _, id_text = text.partition(".")
         try:
             created_at = _EPOCH + int(microseconds) * _MICROSECOND

@@ -22,12 +22,7 @@ from config.console.reauthentication import recent_sign_in_required
 
 
 class Refused(Exception):
-    """It cannot be done; a message says why.
-
-    Attributes:
-        text: the message; it may be HTML.
-        url: where it is shown; "" for the page before.
-    """
+    """It cannot be done; a message, which may be HTML, says why, at `url` or on the page before."""
 
     def __init__(self, text: str, url: str = "") -> None:
         super().__init__(text)
@@ -86,7 +81,6 @@ class ObjectPage(View):
         return response
 
     def crumbs(self) -> list[tuple[str, str]]:
-        """The links to the pages above this one."""
         return [self.section.crumb()]
 
     @property
@@ -99,7 +93,6 @@ class ObjectPage(View):
 
     @property
     def name(self) -> str:
-        """What to call the object."""
         name: str = self.section.heading(self.obj)
         return name
 
@@ -154,14 +147,9 @@ class ActionPage(ObjectPage):
         )
 
     def run(self) -> str | HttpResponse:
-        """Does it; the form is valid.
+        """Does it, and returns the message for the page before, or the whole response.
 
-        Returns:
-            The message for the page before, or the whole response.
-
-        Raises:
-            ValidationError: it is shown above the form, or beside its field.
-            Refused: it cannot be done.
+        The form is valid. A ValidationError is shown beside it, and `Refused` as a message.
         """
         raise NotImplementedError
 
@@ -198,7 +186,6 @@ class ActionPage(ObjectPage):
 
     @property
     def next_url(self) -> str:
-        """The page that is shown afterwards."""
         return self.back
 
     def show(self) -> HttpResponse:
@@ -206,11 +193,7 @@ class ActionPage(ObjectPage):
         return self.ask(self.prompt())
 
     def ask(self, prompt: Prompt, *, confirming: bool = False) -> HttpResponse:
-        """A page with the form.
-
-        Args:
-            confirming: what was filled in is not shown, but sent again, to be confirmed.
-        """
+        """A page with the form; to confirm, what was filled in is not shown, but sent again."""
         context = {"prompt": prompt, "form": self.form, "confirming": confirming, "view": self}
         return self.page(self.template_name, title=prompt.title, **context, **self.context())
 

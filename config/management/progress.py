@@ -30,8 +30,6 @@ class Progress:
 
 
 class ProgressCommand(BaseCommand):
-    """A command that may take long."""
-
     def report(self, line: str) -> None:
         """Prints a progress line, without the colour of errors."""
         self.stderr.write(line, style_func=str)

@@ -29,11 +29,7 @@ class Shutdown:
         self._number = number
 
     def check(self) -> None:
-        """Returns if no signal was received.
-
-        Raises:
-            Stopped: a signal was received.
-        """
+        """Raises `Stopped` if a signal was received."""
         if self._number:
             raise Stopped(self._number)
 

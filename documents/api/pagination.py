@@ -30,11 +30,7 @@ def _purpose(workspace_id: UUID, filter: str | None) -> str:
 
 
 def encode_cursor(position: Position, workspace_id: UUID, filter: str | None) -> str:
-    """The cursor of the page that follows a position.
-
-    Args:
-        filter: a status, or all parameters of a search, as text.
-    """
+    """The cursor of the page after a position; `filter` is a status, or a search as text."""
     packed = _POSITION.pack(to_microseconds(position.time), position.id.bytes)
     return sign(packed, _purpose(workspace_id, filter))
 
@@ -42,11 +38,7 @@ def encode_cursor(position: Position, workspace_id: UUID, filter: str | None) ->
 def decode_cursor(
     cursor: str, workspace_id: UUID, filter: str | None, expected: str = CURSOR_EXPECTED
 ) -> Position:
-    """The position in a cursor.
-
-    Raises:
-        InvalidParameter: it was changed, or belongs to another workspace or filter.
-    """
+    """The position in a cursor; InvalidParameter if it is of another workspace or filter."""
     packed = unsign(cursor, _purpose(workspace_id, filter), "cursor", expected)
     microseconds, id_bytes = _POSITION.unpack(packed)
     return Position(from_microseconds(microseconds), UUID(bytes=id_bytes))
@@ -58,7 +50,6 @@ class KeysetPagination(BasePagination):
     def paginate_queryset(  # type: ignore[override]
         self, queryset: WorkspaceDocuments, request: Request, view: APIView | None = None
     ) -> list[WorkspaceDocument]:
-        """The documents of one page."""
         self.request, self.workspace_id = request, queryset.workspace_id
         query = request.query_params
         self.status = one_of(query, "status", STATUS_FILTER)

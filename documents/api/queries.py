@@ -68,13 +68,7 @@ class WorkspaceDocuments:
     def newest(
         self, status: str | None, after: Position | None, limit: int
     ) -> tuple[list[WorkspaceDocument], Position | None]:
-        """The newest documents, and the position of the last one if others follow it.
-
-        Args:
-            status: only documents with exactly this status.
-            after: only those that follow this position.
-            limit: documents of the page.
-        """
+        """The newest documents, and the position of the last one if others follow it."""
         condition = (_STATUS if status else "") + (_AFTER if after else "") + _PAGE
         values = ((status,) if status else ()) + (after or ()) + (limit + 1,)
         found = fetch(_documents(condition), (self.workspace_id, *values))
@@ -84,11 +78,7 @@ class WorkspaceDocuments:
         return page, position
 
     def one(self, id: str) -> WorkspaceDocument:
-        """One document.
-
-        Raises:
-            DocumentNotFound: the id is unknown, malformed, deleted, or another workspace's.
-        """
+        """The document with this id; DocumentNotFound also if it is malformed or deleted."""
         uuid = parsed(id)
         rows = fetch(_ONE, (self.workspace_id, uuid)) if uuid else []
         if not rows:

@@ -11,8 +11,6 @@ from documents.api.serializers import DocumentAnswer
 
 
 class DocumentViewSet(ApiViewSet):
-    """The documents of the key's workspace."""
-
     pagination_class = KeysetPagination
 
     def get_queryset(self) -> WorkspaceDocuments:  # type: ignore[override]

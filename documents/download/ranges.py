@@ -26,17 +26,14 @@ class ByteRange:
 
     @property
     def length(self) -> int:
-        """Bytes in the range."""
         return self.last - self.first + 1
 
     @property
     def content_range(self) -> str:
-        """The value of Content-Range."""
         return f"bytes {self.first}-{self.last}/{self.size}"
 
     @property
     def request(self) -> str:
-        """The value of a Range header for it."""
         return f"bytes={self.first}-{self.last}"
 
 

@@ -33,8 +33,6 @@ URL_SECONDS = 30  # how long the signed URL can be used to start a transfer
 
 
 class DownloadViewSet(ApiViewSet):
-    """The PDFs of a document."""
-
     def retrieve(self, request: Request, id: str) -> HttpResponseBase:
         requested = one_of(request.query_params, "type", FILE_TYPES)
         return download_response(request, Download.choose(id, requested, self.key))

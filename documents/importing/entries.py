@@ -67,11 +67,7 @@ class DocumentEntry(Struct, forbid_unknown_fields=True, rename="camel", kw_only=
 
 
 def read(line: bytes) -> DocumentEntry:
-    """The document of a line.
-
-    Raises:
-        Invalid: it is not one; the text says which field is wrong.
-    """
+    """The document of a line; `Invalid` says which field is wrong."""
     try:
         document = msgspec.json.decode(line, type=DocumentEntry)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as exc:

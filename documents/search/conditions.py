@@ -73,7 +73,6 @@ def by_time(sort: str, more: str = "true", documents: str = '"documents_document
 
 
 def within(column: str, asked: Range) -> str:
-    """Whether a column is within a range."""
     bounds = [f"{column} >= %({asked.time}_first)s"] if asked.first else []
     bounds += [f"{column} < %({asked.time}_end)s"] if asked.end else []
     return " AND ".join(bounds)

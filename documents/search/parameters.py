@@ -65,11 +65,7 @@ NAMES = (
 
 
 def read(query: QueryDict) -> Search:
-    """The search that a request asks for.
-
-    Raises:
-        InvalidParameter: a parameter is unknown, or its value is not valid.
-    """
+    """The search that a request asks for; InvalidParameter if one is unknown or not valid."""
     for name in query:
         if name not in NAMES:
             raise InvalidParameter(name[:TEXT_MAX], f"one of {', '.join(NAMES)}", "is unknown")

@@ -46,15 +46,10 @@ class Page(NamedTuple):
 def search(
     workspace_id: UUID, asked: Search, after: Position | None, limit: int, looks: int = 1
 ) -> Page:
-    """The next documents that match.
+    """The next documents that match. Raises InvalidParameter if the title has no words, or too
+    many.
 
-    Args:
-        after: only those that follow this position in the order of the search.
-        limit: documents of the page.
-        looks: how many times as many documents are looked at as for a page of the API.
-
-    Raises:
-        InvalidParameter: the title has no words, or too many.
+    `looks`: how many times as many documents are looked at as for a page of the API.
     """
     words = words_of(asked.title, workspace_id) if asked.title is not None else []
     given = values(asked, words, workspace_id)

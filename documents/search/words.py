@@ -53,8 +53,7 @@ class Word(NamedTuple):
 def words_of(title: str, workspace_id: UUID) -> list[Word]:
     """The words of a title, folded as those of titles are, the longest last.
 
-    Raises:
-        InvalidParameter: it has none, or too many.
+    Raises InvalidParameter if it has none, or too many.
     """
     given = {"title": title, "workspace": workspace_id, "most": SPELLINGS + 1}
     found = fetch(_WORDS, given, Word)

@@ -25,12 +25,7 @@ MOST_ENDPOINTS = 20  # of a workspace: each one multiplies what is delivered
 
 
 def next_delay(failures: int, retry_after: int) -> float | None:
-    """Seconds until the next attempt; None if there is none.
-
-    Args:
-        failures: how many attempts have failed.
-        retry_after: seconds that the last response asks for.
-    """
+    """Seconds until the next attempt; None if there is none."""
     if failures >= len(DELAYS):
         return None
     jittered = DELAYS[failures] * random.uniform(1 - JITTER, 1 + JITTER)  # noqa: S311

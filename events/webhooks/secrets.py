@@ -26,16 +26,11 @@ def new() -> str:
 
 
 def encrypt(raw: str) -> str:
-    """A secret as it is stored."""
     return MultiFernet(_fernets()).encrypt(raw.encode()).decode()
 
 
 def decrypt(stored: str) -> str:
-    """A stored secret as the consumer has it.
-
-    Raises:
-        InvalidToken: it is encrypted under neither SECRET_KEY nor one of SECRET_KEY_FALLBACKS.
-    """
+    """A stored secret as the consumer has it; InvalidToken if no key of ours has encrypted it."""
     return MultiFernet(_fernets()).decrypt(stored).decode()
 
 

@@ -82,8 +82,7 @@ async def _post(delivery: Delivery, made: Attempt) -> None:
 def signed_headers(delivery: Delivery, body: bytes) -> list[tuple[str, str]]:
     """The headers of Standard Webhooks; while a secret is rolled, there are two signatures.
 
-    Raises:
-        AttemptFailed: the endpoint's secret cannot be decrypted.
+    Raises AttemptFailed if the endpoint's secret cannot be decrypted.
     """
     id, endpoint, now = delivery.public_event_id, delivery.endpoint, datetime.now(UTC)
     stored = [endpoint.secret, *([endpoint.previous_secret] if endpoint.has_two_secrets else [])]

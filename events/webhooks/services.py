@@ -52,18 +52,10 @@ def create(
     id: uuid.UUID | None = None,
     label: str = "",
 ) -> tuple[Endpoint, str]:
-    """Creates an endpoint, switched on.
+    """Creates an endpoint, switched on; returns it with its raw secret, which is stored encrypted.
 
-    Args:
-        url: checked by `targets.check_url`.
-        id: the endpoint's id, if the caller has chosen it, so that a repeated call is detected.
-
-    Returns:
-        The endpoint and its raw secret, which is stored encrypted only.
-
-    Raises:
-        IntegrityError: an endpoint with this id exists or existed.
-        ValidationError: the workspace has as many endpoints as it may have.
+    Raises IntegrityError if an endpoint with this id exists or existed: the caller has chosen it,
+    so that a repeated call is detected. Raises ValidationError if the workspace has too many.
     """
     workspace = Workspace.objects.select_for_update(no_key=True).get(pk=workspace.pk)
     raw, most = secrets.new(), policy.MOST_ENDPOINTS
@@ -139,16 +131,9 @@ def notify_of_failing() -> None:
 
 @transaction.atomic
 def roll_secret(endpoint: Endpoint, *, by: User, seen: str) -> str:
-    """Replaces the secret. For 24 hours, deliveries have a signature of each of the two.
+    """Replaces the secret and returns it. For 24 hours, deliveries have a signature of each.
 
-    Args:
-        seen: the `previous_secret_until` that the user has seen, so that one form rolls once.
-
-    Returns:
-        The new raw secret.
-
-    Raises:
-        Changed: the secret was rolled meanwhile.
+    Raises `Changed` if `seen` is not its `previous_secret_until`, so that one form rolls once.
     """
     now, raw = _locked(endpoint), secrets.new()
     if str(now.previous_secret_until) != seen:

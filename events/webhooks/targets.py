@@ -39,11 +39,7 @@ _RESOLVERS = CapacityLimiter(1000)  # more threads than attempts of a process
 
 
 def check_url(url: str) -> None:
-    """Checks an endpoint's URL.
-
-    Raises:
-        ValueError: it must not be one; the text says what to change.
-    """
+    """Checks an endpoint's URL; a ValueError says what to change."""
     if len(url) > MAX_LENGTH:
         raise ValueError(f"Use {MAX_LENGTH} characters at most.")
     if not (url.isascii() and url.isprintable()):

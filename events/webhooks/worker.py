@@ -34,8 +34,6 @@ for _result in ("succeeded", "failed"):
 
 
 class Worker:
-    """One process's attempts."""
-
     def __init__(self) -> None:
         self._running: dict[asyncio.Task[None], float] = {}  # with their start
         self._ended: list[Attempt] = []

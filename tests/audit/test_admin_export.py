@@ -9,7 +9,6 @@ import pytest
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
-from django.urls import reverse
 from django.utils import timezone
 
 from audit.admin import export, sending
@@ -19,8 +18,6 @@ from tests.support.database import no_entries
 from tests.support.factories import Tenant, at, uid
 from tests.support.server import Server, eventually
 from tests.support.staff import EXPORT, HISTORY, body, happened, of, shown, signed_in, support
-
-BEFORE_EXPORT = reverse("admin:audit_auditentry_export_of")
 
 
 def sent(response: Any) -> bytes:
@@ -133,8 +130,6 @@ def test_export_holds_what_the_list_shows(acme: Tenant, sam: Client) -> None:
     assert len(rows(sam, query)) == 130
     html = sam.get(HISTORY + query).content.decode()
     [link] = re.findall(r'class="export" href="([^"]+)"', html)
-    page = sam.get(link.replace("&amp;", "&")).content.decode()
-    [link] = re.findall(r'class="button primary export" href="([^"]+)"', page)
     assert sent(sam.get(link.replace("&amp;", "&"))) == sent(sam.get(EXPORT + query))
 
 
@@ -177,9 +172,8 @@ def test_export_sends_a_batch_before_the_next(sam: Client, monkeypatch: pytest.M
 
 def test_export_with_invalid_filters_leads_back_to_the_list(sam: Client) -> None:
     for query in ("?since=x", "?q=a%00", "?key_id__exact=1", "?q=dtd_a"):
-        for url in (EXPORT, BEFORE_EXPORT):
-            response = sam.get(url + query)
-            assert (response.status_code, response["Location"]) == (302, HISTORY + query)
+        response = sam.get(EXPORT + query)
+        assert (response.status_code, response["Location"]) == (302, HISTORY + query)
 
 
 # --- What it holds while it is sent

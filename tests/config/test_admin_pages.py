@@ -65,6 +65,7 @@ def test_documents_of_admins_are_not_those_that_were_deleted(
 
 # --- Texts of others
 
+CELLS = ("td", "th")
 TURNED = "\u202e"  # what follows it on the line is shown from right to left
 
 
@@ -74,18 +75,28 @@ class Isolation(HTMLParser):
     def __init__(self) -> None:
         super().__init__()
         self.open, self.found = [""], set[str]()
+        self.cell: list[str] = []
 
     def handle_starttag(self, tag: str, attributes: Any) -> None:
+        if tag in CELLS:
+            self.cell = []
         if tag not in ("br", "img", "input", "link", "meta"):
             self.open.append(tag)
 
     def handle_endtag(self, tag: str) -> None:
         assert self.open.pop() == tag
+        if tag in CELLS and len(self.cell) > 1:
+            self.found |= {text for text in self.cell if TURNED in text}
 
     def handle_data(self, data: str) -> None:
-        # A heading, a crumb or a message is a line of its own.
-        if TURNED in data and not {"bdi", "title", "h1"} & set(self.open):
-            self.found.add(f"{self.open[-3:]}: {data.strip()}")
+        # A heading, a crumb or a message is a line of its own, and so is a cell with one text.
+        text = f"{self.open[-3:]}: {data.strip()}"
+        if "bdi" in self.open:
+            text = text.replace(TURNED, "")
+        if set(CELLS) & set(self.open):
+            self.cell += [text] if data.strip() else []
+        elif TURNED in text and not {"title", "h1"} & set(self.open):
+            self.found.add(text)
 
 
 def test_pages_isolate_texts_of_others(acme: Tenant, sam: Client, desk: Client) -> None:

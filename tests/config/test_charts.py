@@ -1,6 +1,7 @@
 """Bar charts: the same numbers as a picture and as a table."""
 
 import re
+from datetime import date
 from html.parser import HTMLParser
 
 import pytest
@@ -8,9 +9,9 @@ import pytest
 from config.console.charts import Bar, bar_chart
 
 DAYS = [
-    Bar("2026-03-01", {"ok": 8, "limited": 2}),
-    Bar("2026-03-02", {"ok": 0, "limited": 0}),
-    Bar("2026-03-03", {"ok": 1234, "limited": 0}),
+    Bar(date(2026, 3, 1), {"ok": 8, "limited": 2}),
+    Bar(date(2026, 3, 2), {"ok": 0, "limited": 0}),
+    Bar(date(2026, 3, 3), {"ok": 1234, "limited": 0}),
 ]
 
 
@@ -26,8 +27,6 @@ def test_chart_draws_each_number_in_proportion_to_its_scale() -> None:
     assert heights(html, "limited") == [pytest.approx(2 / 1500 * 100, abs=0.01)]
     small = bar_chart(DAYS, label="Requests", small=True)
     assert max(heights(small, "ok")) == 100
-    for nothing in ([], [Bar("2026-03-01", {"ok": 0})]):
-        assert heights(bar_chart(nothing, label="Requests"), "ok") == []
 
 
 @pytest.mark.parametrize(
@@ -36,25 +35,24 @@ def test_chart_draws_each_number_in_proportion_to_its_scale() -> None:
         (1, ["1"]),
         (1520, ["1,000", "2,000"]),
         (30_136, ["20,000", "40,000"]),
-        (0.25, ["0.1", "0.2", "0.3"]),
-        (100.0, ["50", "100"]),
+        (100, ["50", "100"]),
     ],
 )
-def test_grid_has_up_to_three_round_numbers(highest: float, numbers: list[str]) -> None:
-    html = bar_chart([Bar("2026-03-01", {"ok": highest})], label="Requests")
+def test_grid_has_up_to_three_round_numbers(highest: int, numbers: list[str]) -> None:
+    html = bar_chart([Bar(date(2026, 3, 1), {"ok": highest})], label="Requests")
     scale = html[html.index('<svg class="scale"') : html.index('<svg class="bars"')]
     assert re.findall(r">([\d.,]+)</text>", scale) == [*numbers, "0"]
 
 
 def test_chart_draws_a_part_of_the_others_as_a_line_and_leaves_zeros_out_of_its_legend() -> None:
-    days = [Bar(f"2026-03-0{n}", {"ok": 3, "errors": 0}, line={"downloads": n}) for n in (1, 3)]
+    days = [Bar(date(2026, 3, n), {"ok": 3, "errors": 0}, line={"downloads": n}) for n in (1, 3)]
     html = bar_chart(days, label="Requests")
     assert re.findall(r'class="line-downloads" points="(.*?)"', html) == ["5.0,66.67 15.0,0.00"]
     assert "2026-03-03: 3 successful, 3 downloads<" in html
     legend = html[html.index('<ul class="legend">') :]
     assert "errors" not in legend[: legend.index("</ul>")]
     assert ">03-01</text>" in html
-    assert "legend" not in bar_chart([Bar("2026-03-01", {"ok": 3})], label="Requests")
+    assert "legend" not in bar_chart([Bar(date(2026, 3, 1), {"ok": 3})], label="Requests")
 
 
 def test_chart_has_a_table_of_the_same_numbers() -> None:
@@ -65,11 +63,11 @@ def test_chart_has_a_table_of_the_same_numbers() -> None:
     assert "over the limit" in html
 
 
-def test_chart_needs_no_inline_style_and_escapes_its_texts() -> None:
-    html = bar_chart([Bar("<b><script>", {"ok": 1})], label='"<i>')
+def test_chart_needs_no_inline_style_and_escapes_its_label() -> None:
+    html = bar_chart(DAYS, label='"<i><script>')
     tags: list[str] = []
     parser = HTMLParser()
     parser.handle_starttag = lambda tag, attrs: tags.append(tag)  # type: ignore[method-assign]
     parser.feed(html)
-    assert not {"b", "i", "script", "style"} & set(tags)
+    assert not {"i", "script", "style"} & set(tags)
     assert "style=" not in html

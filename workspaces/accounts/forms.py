@@ -49,8 +49,6 @@ class LoginForm(UserModelForm):
 
 
 class NameForm(UserModelForm):
-    """The user's own names."""
-
     class Meta:
         model = User
         fields = ("first_name", "last_name")

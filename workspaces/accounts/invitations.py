@@ -42,14 +42,9 @@ def create(
 ) -> tuple[Invitation, str]:
     """Invites the owner of an e-mail address; an earlier invitation of theirs stops working.
 
-    Args:
-        mailed: whether the link will be sent to the address, and be shown to nobody.
-
-    Returns:
-        The invitation, and its token, which is not stored.
-
-    Raises:
-        ValidationError: the owner is a member, or the workspace has made `MOST_A_DAY` invitations.
+    Returns the invitation and its token, which is not stored. If it is `mailed`, the link is sent
+    to the address and shown to nobody. Raises ValidationError if the owner is a member, or if the
+    workspace has made `MOST_A_DAY` invitations.
     """
     email = email.lower()
     # One after the other: only one may be pending for each address.
@@ -62,10 +57,6 @@ def create(
         raise ValidationError(
             f"This workspace has made {MOST_A_DAY} invitations within a day. Try again tomorrow."
         )
-    # Rights that have ended close an account; to accept, its user must sign in.
-    for account in with_login(email).filter(is_active=True, is_staff=False):
-        account.is_staff = True
-        account.save(update_fields=["is_staff"])
     earlier = locked.invitations.pending().filter(email=email)
     replaces = "; replaces the earlier one" if earlier.update(revoked_at=timezone.now()) else ""
     token = secrets.token_urlsafe(32)
@@ -102,20 +93,12 @@ def revoke(invitation: Invitation, *, by: str) -> None:
 
 
 def find(token: str) -> Invitation:
-    """The open invitation with this token.
-
-    Raises:
-        NotOpen: there is none.
-    """
+    """The open invitation with this token; raises `NotOpen` if there is none."""
     return _open(Invitation.objects.filter(digest=hash_of(token)).first())
 
 
 def get(pk: int) -> Invitation:
-    """The open invitation with this id.
-
-    Raises:
-        NotOpen: there is none.
-    """
+    """The open invitation with this id; raises `NotOpen` if there is none."""
     return _open(Invitation.objects.select_related("workspace").filter(pk=pk).first())
 
 
@@ -132,7 +115,6 @@ def _open(invitation: Invitation | None) -> Invitation:
 
 
 def account_of(invitation: Invitation) -> User | None:
-    """The account whose login is the invitation's e-mail address."""
     return with_login(invitation.email).first()
 
 

@@ -26,11 +26,7 @@ def with_login(login: str) -> QuerySet[User]:
 
 @contextmanager
 def saving_login() -> Iterator[None]:
-    """Saves an account whose login may be taken, also since it was looked up.
-
-    Raises:
-        ValidationError: it is, and nothing was saved.
-    """
+    """Saves an account; a ValidationError if its login is taken, also since it was looked up."""
     try:
         with transaction.atomic():
             yield

@@ -25,7 +25,6 @@ def page(request: HttpRequest, template: str, *, title: str, **context: Any) -> 
 
 
 def common(request: HttpRequest) -> dict[str, Any]:
-    """The context of all these pages."""
     return site.each_context(request) | {"support_email": settings.SUPPORT_EMAIL}
 
 

@@ -55,8 +55,6 @@ class ChangeForm(AdminPasswordChangeForm):
 
 
 class Change(SitePage, PasswordChangeView):
-    """Changes one's own password."""
-
     form_class = ChangeForm
     success_url = reverse_lazy("admin:security")
     success_message = "Your password was changed. All your other sessions have ended."

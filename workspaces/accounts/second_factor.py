@@ -64,13 +64,9 @@ def secret_of(app: TOTPDevice) -> str:
 
 
 def confirm(request: HttpRequest, user: User, typed: str, *, by: str) -> list[str]:
-    """Replaces the user's app by the one that is being set up, if the code is right.
+    """Replaces the user's app by the one that is being set up, and returns new recovery codes.
 
-    Returns:
-        New recovery codes.
-
-    Raises:
-        ValidationError: the code is wrong, or too many were.
+    Raises ValidationError if the code is wrong, or if too many were.
     """
     with transaction.atomic():
         app = _verified(request, TOTPDevice, user, _plain(typed), confirmed=False)
@@ -93,11 +89,7 @@ def _replace_app(user: User, app: Device, *, by: str) -> list[str]:
 def verify(request: HttpRequest, user: User, typed: str, *, refused: Action) -> Device:
     """The user's device that the typed code is of. A code works once.
 
-    Args:
-        refused: what is recorded if the code is wrong.
-
-    Raises:
-        ValidationError: the code is wrong, or too many were.
+    Raises ValidationError if it is wrong, which is recorded as `refused`, or if too many were.
     """
     login = user.get_username()
     with transaction.atomic():

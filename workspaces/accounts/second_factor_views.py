@@ -104,8 +104,6 @@ class OwnAction(ActionPage):
 
 
 class NewCodes(OwnAction):
-    """Replaces the user's recovery codes."""
-
     title, button = "New recovery codes", "Make new codes"
     text = "You get ten new recovery codes. Your former ones no longer work then."
 

@@ -64,7 +64,15 @@ def change(request: HttpRequest, user: User, response: HttpResponse) -> str:
             form.save()
             return "Your name was changed."
         case "mails":
-            return choose_mails(user, wanted="no_mails" not in sent)
+            none = "no_mails" in sent
+            with transaction.atomic():
+                if none:
+                    NoMails.objects.get_or_create(user=user)
+                else:
+                    NoMails.objects.filter(user=user).delete()
+                detail = f"e-mails about workspaces: {'no' if none else 'yes'}"
+                record(Action.ACCOUNT_CHANGED, by=str(user), member=str(user), detail=detail)
+            return "Your choice of e-mails was saved."
         case "theme":
             secure: Any = {"secure": settings.SESSION_COOKIE_SECURE, "httponly": True}
             response.set_cookie(THEME, sent.get(THEME, "")[:5], YEAR, samesite="Lax", **secure)
@@ -72,17 +80,6 @@ def change(request: HttpRequest, user: User, response: HttpResponse) -> str:
     only = "" if "all" in sent else sent.get("session") or "none"
     ended = sessions.end(user, by=str(user), only=only, but=request.session.session_key)
     return "Signed out there." if ended else "It had ended already."
-
-
-@transaction.atomic
-def choose_mails(user: User, *, wanted: bool) -> str:
-    if wanted:
-        NoMails.objects.filter(user=user).delete()
-    else:
-        NoMails.objects.get_or_create(user=user)
-    detail = f"e-mails about workspaces: {'yes' if wanted else 'no'}"
-    record(Action.ACCOUNT_CHANGED, by=str(user), member=str(user), detail=detail)
-    return "Your choice of e-mails was saved."
 
 
 @never_cache

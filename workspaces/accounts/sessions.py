@@ -111,10 +111,10 @@ def sessions_of(user: User) -> list[Session]:
 
 
 def end(user: User, *, by: str, only: str = "", but: str | None = None) -> int:
-    """Ends sessions of the user: all, or the one with the digest `only`; how many.
+    """Ends sessions of the user: the one with the digest `only`, or all but the one with the key
+    `but`.
 
-    Args:
-        but: the key of the session that stays.
+    Returns how many.
     """
     ended = [
         each.session_key

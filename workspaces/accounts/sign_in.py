@@ -65,8 +65,6 @@ class LoginForm(AdminAuthenticationForm):
 
 
 class SignIn(SitePage, LoginView):
-    """The password."""
-
     authentication_form = LoginForm
     template_name = "admin/login.html"
     title = "Sign in"
@@ -104,15 +102,10 @@ class CodePage(SitePage, FormView):
         return self.after(found)
 
     def check(self, code: str) -> Any:
-        """What the right code leads to.
-
-        Raises:
-            ValidationError: it is wrong.
-        """
+        """What the right code leads to; a wrong one is a ValidationError."""
         raise NotImplementedError
 
     def after(self, found: Any) -> HttpResponse:
-        """The response to the right code."""
         raise NotImplementedError
 
 

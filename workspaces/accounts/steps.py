@@ -62,11 +62,7 @@ def next_url(request: HttpRequest) -> str:
 def complete(
     request: HttpRequest, response: HttpResponse, user: User, device: Device | None = None
 ) -> None:
-    """Signs the user in; the response gets the cookies.
-
-    Args:
-        device: the second factor that was used.
-    """
+    """Signs the user in, who may have used a device; the response gets the cookies."""
     record(Action.LOGIN, by=user.get_username())
     request.session.pop(_KEY, None)
     login(request, user)

@@ -167,8 +167,6 @@ class RemoveSecondFactor(ActionPage):
 
 
 class EndSessions(ActionPage):
-    """Signs somebody out everywhere."""
-
     obj: User
     title, danger = "End all sessions", True
     text = (
@@ -223,8 +221,6 @@ class Deactivate(ActionPage):
 
 
 class Activate(ActionPage):
-    """Lets the user sign in again."""
-
     obj: User
     title, text = "Activate {0}?", "The user can sign in again, with the same roles."
 

@@ -11,7 +11,7 @@ from django.utils.safestring import SafeString
 
 from audit.admin.links import filtered_log_url
 from config.console.base import ChoiceFilter, SectionAdmin, request_user
-from config.console.formatting import date_column, isolated
+from config.console.formatting import date_column
 from workspaces.accounts.rights import kinds_of
 from workspaces.admin.account_pages import (
     AccountPage,
@@ -32,8 +32,6 @@ admin.site.unregister(Group)
 
 
 class StateFilter(ChoiceFilter):
-    """Whether an account can sign in."""
-
     title = "state"
     parameter_name = "state"
     options = {
@@ -43,8 +41,6 @@ class StateFilter(ChoiceFilter):
 
 
 class KindFilter(ChoiceFilter):
-    """Support staff or operators."""
-
     title = "role"
     parameter_name = "kind"
     options = {
@@ -99,11 +95,11 @@ class AccountsAdmin(SectionAdmin):
 
     @admin.display(description="e-mail", ordering="username")
     def login(self, account: User) -> str:
-        return isolated(account.username)
+        return account.username
 
     @admin.display(description="name")
     def full_name(self, account: User) -> str:
-        return isolated(account.get_full_name())
+        return account.get_full_name()
 
     @admin.display(description="role")
     def kinds(self, account: User) -> str:

@@ -15,7 +15,7 @@ from audit.models import Action, AuditEntry
 from audit.queries import newest_of
 from audit.scope import sees_every_workspace
 from config.console.base import SectionAdmin, request_user
-from config.console.formatting import date_column, isolated, pill
+from config.console.formatting import date_column, pill
 from config.console.object_page import ObjectPage
 from workspaces.admin.access import (
     ChangePlan,
@@ -133,7 +133,7 @@ class WorkspaceAdmin(AuditHistory, SectionAdmin):
 
     @admin.display(description="name", ordering="name")
     def named(self, workspace: Workspace) -> str:
-        return isolated(workspace.label)
+        return workspace.label
 
     @admin.display(description="plan")
     def plan_name(self, workspace: Workspace) -> str:

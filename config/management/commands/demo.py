@@ -45,11 +45,7 @@ def load(report: Report) -> None:
 
 
 def text(base: str) -> list[str]:
-    """Lines: a key for each workspace, with a curl line, and the logins.
-
-    Args:
-        base: the server's address.
-    """
+    """Lines: a key for each workspace, with a curl line, and the logins."""
     lines = []
     admins = Membership.objects.admins().select_related("workspace", "user")
     for tenant in demo.TENANTS:

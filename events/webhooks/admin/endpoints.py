@@ -182,4 +182,4 @@ class EndpointAdmin(WebhookAccess):
 
     @admin.display(description="workspace")
     def workspace_name(self, endpoint: Any) -> str:
-        return isolated(endpoint.workspace_label)
+        return str(endpoint.workspace_label)

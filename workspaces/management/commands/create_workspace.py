@@ -48,14 +48,7 @@ class Command(BaseCommand):
 
 @transaction.atomic
 def create(name: str, plan: Plan, login: str) -> tuple[Workspace, str | None]:
-    """Creates the workspace and makes the user its admin.
-
-    Returns:
-        The workspace, and the password if the user is new.
-
-    Raises:
-        CommandError: the user's account is deactivated.
-    """
+    """Creates the workspace and makes the user its admin; also returns a new user's password."""
     by = actor()
     workspace = Workspace(name=name, plan=plan)
     changes.create_workspace(workspace, by=by)
