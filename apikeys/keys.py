@@ -52,9 +52,8 @@ def loggable(raw: str) -> str | None:
 def clean_name(name: str) -> str:
     """The name without surrounding whitespace. Audit entries keep what it was at the time.
 
-    Raises:
-        ValidationError: it is empty, longer than 100 characters, or has control characters or an
-            API key in it.
+    Raises ValidationError if it is empty, has more than 100 characters, control characters, or an
+    API key in it.
     """
     name = name.strip()
     if not 1 <= len(name) <= NAME_LENGTH:

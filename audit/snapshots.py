@@ -38,12 +38,6 @@ class DocumentSnapshot:
 
 @dataclass(frozen=True, kw_only=True)
 class FileSnapshot:
-    """An entry's copy of a document's file.
-
-    Attributes:
-        byte_range: the part of it that a download asks for ("0-99/200"); "" for the whole file.
-    """
-
     file_type: str
     file_sha256: str
-    byte_range: str = ""
+    byte_range: str = ""  # that a download asks for: "0-99/200"; "" for the whole file

@@ -58,7 +58,7 @@ def fetch(sql: str, parameters: Parameters, row: Callable[..., Any] | None = Non
     return rows
 
 
-def fetch_planned(settings: str, sql: str, parameters: Parameters, row: Any = None) -> list[Any]:
+def fetch_planned(settings: str, sql: str, parameters: Parameters) -> list[Any]:
     """Like `fetch`, for a statement that is planned for its values.
 
     Args:
@@ -66,11 +66,7 @@ def fetch_planned(settings: str, sql: str, parameters: Parameters, row: Any = No
         parameters: each is of a type that psycopg writes as a literal.
     """
     database = _connected()
-    factory = args_row(row) if row else tuple_row
-    with (
-        database.wrap_database_errors,
-        ClientCursor(database.connection, row_factory=factory) as cursor,
-    ):
+    with database.wrap_database_errors, ClientCursor(database.connection) as cursor:
         cursor.adapters.register_loader("timestamptz", TimestamptzLoader)  # not Django's
         cursor.execute(settings + sql, parameters)
         while cursor.nextset():

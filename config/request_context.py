@@ -19,18 +19,13 @@ current_request: ContextVar[HttpRequest | None] = ContextVar("current_request", 
 
 
 class Notes(dict[str, str | None]):
-    """What the access log's line has about a request, besides what its response shows.
-
-    Attributes:
-        key: the request's valid key, which no log gets; None without one.
-        error: the API error that is the response; None for any other response.
-    """
+    """What the access log's line has about a request, besides what its response shows."""
 
     __slots__ = ("error", "key")
 
     def __init__(self) -> None:
-        self.key: Any = None
-        self.error: Any = None
+        self.key: Any = None  # the valid key, which no log gets
+        self.error: Any = None  # the API error that is the response
 
 
 def current_notes() -> Notes:
@@ -42,9 +37,7 @@ def current_notes() -> Notes:
 def note(**facts: str | None) -> None:
     """Adds facts to the access log's line of the current request: never a secret.
 
-    Args:
-        facts: `key_prefix`, `workspace_id`; of a refused request its `reason`, and of a 503 the
-            `cause`, in few words.
+    They are `key_prefix`, `workspace_id`; of a refused request its `reason`, of a 503 the `cause`.
     """
     current_notes().update(facts)
 

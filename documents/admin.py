@@ -34,9 +34,7 @@ class RecipientInline(NoPermissions, TabularInline):
     model = Recipient
     ordering = ("order", "id")
     fields = readonly_fields = ("name", "email", "role", "status", "order", "decline_reason")
-    can_delete = False
     empty_value_display = "–"
-    show_change_link = False
 
     def has_view_permission(self, request: HttpRequest, obj: Document | None = None) -> bool:
         own = own_workspaces(request)

@@ -16,12 +16,7 @@ HAS_API_ACCESS = f"(NOT workspace.suspended AND workspace.plan IN ({_PLANS}))"
 
 
 def check_api_access(workspace: Workspace | ActiveKey) -> None:
-    """Returns if keys of the workspace, or of the key's workspace, work.
-
-    Raises:
-        WorkspaceSuspended: 403.
-        PlanRequired: 402; the key is kept and works again after an upgrade.
-    """
+    """Raises WorkspaceSuspended or PlanRequired if keys of the workspace do not work."""
     if workspace.suspended:
         raise WorkspaceSuspended
     if workspace.plan not in WITH_API:

@@ -35,8 +35,7 @@ def without_secrets(text: str) -> str:
 def login_of(email: str) -> str:
     """The login that the owner of a valid e-mail address gets.
 
-    Raises:
-        ValidationError: it has letters that only look like others, such as "ı" in "bıg.example".
+    Raises ValidationError for letters that only look like others, such as "ı" in "bıg.example".
     """
     if not email.isascii():
         raise ValidationError(

@@ -32,16 +32,11 @@ class Use:
 
 @dataclass
 class Batch:
-    """What is written together.
+    """What is written together."""
 
-    Attributes:
-        uses: by key, day and address; "" is an unknown one.
-        more: requests that are only counted, by the request id of the row that counts them.
-    """
-
-    uses: dict[tuple[UUID, date, str], Use] = field(default_factory=dict)
+    uses: dict[tuple[UUID, date, str], Use] = field(default_factory=dict)  # "": no address
     refused: list[RefusedRequest] = field(default_factory=list)
-    more: Counter[str] = field(default_factory=Counter)
+    more: Counter[str] = field(default_factory=Counter)  # by the request id of a row
 
 
 class Buffer:
@@ -78,10 +73,7 @@ class Buffer:
     ) -> None:
         """Keeps a refused request, or counts it on the last row like it.
 
-        Requests without a key leave half of the room to those with one.
-
-        Args:
-            who: the id of a valid key, or else the client's network.
+        Requests without a key, of a network, leave half of the room to those of a key's id.
         """
         minute = now.replace(second=0, microsecond=0)
         room = ROWS if isinstance(who, UUID) else ROWS // 2

@@ -15,17 +15,12 @@ from config.console.formatting import Bad, isolated
 
 
 class ScopedAdmin(ReadOnlyAdmin):
-    """Rows with a `workspace_id`: users see those in their scope.
-
-    Attributes:
-        sections: the fieldsets of a row's page; empty fields and fieldsets are left out.
-        only_on_pages: fields that rows which are opened in the list lack.
-    """
+    """Rows with a `workspace_id`: users see those in their scope."""
 
     is_log = True
     filter_form: type[LogFilter]
-    sections: tuple[tuple[str, tuple[str, ...]], ...] = ()
-    only_on_pages: tuple[str, ...] = ()
+    sections: tuple[tuple[str, tuple[str, ...]], ...] = ()  # without empty fields
+    only_on_pages: tuple[str, ...] = ()  # not if a row is opened in the list
 
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         scope = scope_of(request)

@@ -67,13 +67,9 @@ def refused_requests_url(**filters: Any) -> str:
 
 
 class AuditHistory(SectionAdmin):
-    """A model whose objects have their "History" in the audit log, and their pages linked there.
+    """A model whose objects have their "History" in the audit log, and their pages linked there."""
 
-    Attributes:
-        audit_lookup: the field of an audit entry that has the id of an object of this model.
-    """
-
-    audit_lookup = ""
+    audit_lookup = ""  # the field of an entry with the id of such an object
 
     def has_pages_of(self, request: HttpRequest, workspace_id: UUID | None) -> bool:
         """Whether entries of the workspace, which the user may see, link to pages of this model."""

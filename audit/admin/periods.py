@@ -27,11 +27,7 @@ PERIODS = {
 class LogFilter(FilterForm):
     """A search, and filters by time and by exact values; all that are set apply together.
 
-    Args:
-        scope: the scope of the user; workspaces outside of it are neither offered nor named.
-
-    Attributes:
-        recognised: what the search `q` may be.
+    Workspaces outside of the user's scope are neither offered nor named.
     """
 
     workspace_id__exact: forms.Field = WorkspaceField()

@@ -41,13 +41,8 @@ def cacheable_response(
 ) -> Response:
     """A 200 whose body is `data` as JSON; 304 if the client has it already.
 
-    Its tag is a hash of the body, which is made in any case: no state has to be kept.
-
-    Args:
-        headers: further ones.
-
-    Raises:
-        PreconditionFailed: 412.
+    Its tag is a hash of the body, which is made in any case: no state has to be kept. Raises
+    PreconditionFailed (412).
     """
     body = as_json(data)
     etag = f'"{hashlib.sha256(body).hexdigest()[:32]}"'
@@ -109,10 +104,7 @@ def _date(request: Request, header: str) -> int | None:
 def link_to_next(path: str, **query: object) -> dict[str, str]:
     """The header `Link` of a page that another one follows (RFC 8288).
 
-    Args:
-        path: of the list.
-        query: the parameters of the next page; those that are None are left out, and of a list
-            each is one.
+    In its query, a parameter that is None is left out, and each of a list is one.
     """
     given = {name: value for name, value in query.items() if value is not None}
     return {"Link": f'<{path}?{urlencode(given, doseq=True)}>; rel="next"'}

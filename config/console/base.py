@@ -38,13 +38,9 @@ class NoPermissions:
 
 
 class ChoiceFilter(admin.SimpleListFilter):
-    """A filter of a list, which applies also when there is nothing to choose.
+    """A filter of a list, which applies also when there is nothing to choose."""
 
-    Attributes:
-        options: value → its label, and what it leaves of the rows.
-    """
-
-    options: Mapping[str, tuple[str, Callable[[Any], QuerySet[Any]]]] = {}
+    options: Mapping[str, tuple[str, Callable[[Any], QuerySet[Any]]]] = {}  # value → label, filter
 
     def has_output(self) -> bool:
         return True

@@ -59,12 +59,7 @@ def shown(field: forms.BoundField) -> Any:
 
 
 class KeysetChangeList(ChangeList):
-    """Django's change list with our filters and pages.
-
-    Attributes:
-        form: the filters with the values from the URL.
-        page: the rows to show; empty if a filter is not valid.
-    """
+    """Django's change list with our filters, and with our pages: empty if a filter is not valid."""
 
     search_form_class = forms.Form  # the search is one of our filters
     model_admin: "ReadOnlyAdmin"

@@ -23,12 +23,9 @@ class PasswordNeeded(Exception):
 
 
 def recent_sign_in_required(request: HttpRequest) -> None:
-    """Does nothing if the user has entered the password within the last 15 minutes.
+    """Raises PasswordNeeded if the user has not entered the password within the last 15 minutes.
 
-    Call it for GET, before a form is shown, and for POST.
-
-    Raises:
-        PasswordNeeded: it was longer ago; `asks_for_password` makes the response.
+    Call it for GET, before a form is shown, and for POST. `asks_for_password` makes the response.
     """
     if not 0 <= time.time() - request.session.get(_KEY, 0) < RECENT_SECONDS:
         raise PasswordNeeded

@@ -201,10 +201,7 @@ def provide(folder: Path, kinds: Sequence[type[Service]] = (Postgres, S3)) -> No
     """Starts each service whose variable is not set; sets its variables and SECRET_KEY.
 
     What this process and its children write from now on is for this user only, as is the folder,
-    which is locked until all of them have ended.
-
-    Raises:
-        OSError, RuntimeError: the text says what is wrong.
+    which is locked until all of them have ended. An OSError or RuntimeError says what is wrong.
     """
     os.umask(0o077)
     folder.mkdir(parents=True, exist_ok=True)

@@ -27,9 +27,8 @@ class Download:
     def choose(cls, id: str, requested: str | None, key: ActiveKey) -> "Download":
         """The file of the requested type, or of the default for the document's status.
 
-        Raises:
-            DocumentNotFound: the id is unknown, malformed, deleted, or another workspace's.
-            DocumentNotComplete: `signed` or `certificate` before everyone has finished.
+        Raises DocumentNotFound, or DocumentNotComplete for `signed` or `certificate` before the
+        end.
         """
         # As `VISIBLE` in documents/api/queries.py.
         documents = Document.objects.filter(workspace=key.workspace_id, deleted_at=None)

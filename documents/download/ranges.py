@@ -40,8 +40,7 @@ class ByteRange:
 def parse_range(header: str, size: int) -> ByteRange | None:
     """The range in a Range header; None if the whole file is to be sent.
 
-    Raises:
-        RangeNotSatisfiable: 416, the file has no such bytes.
+    Raises RangeNotSatisfiable if the file has no such bytes.
     """
     unit, _, ranges = header.partition("=")
     if unit.strip().lower() != "bytes":

@@ -164,8 +164,8 @@ class _File:
     def parts(self) -> Iterator[str]:
         """The text of the file; the second part has the first entries.
 
-        Raises:
-            TreeDamaged: an entry or the tree differs from what was signed, or an entry is gone.
+        Raises TreeDamaged if an entry or the tree differs from what was signed, or an entry is
+        gone.
         """
         members = [
             f'"{name}": {json.dumps(value, ensure_ascii=False)},\n'

@@ -164,10 +164,8 @@ class ConfirmPasswordForm(CodeForm):
 def check_own_password(request: HttpRequest, password: str) -> None:
     """Checks the password of the signed-in user; a wrong one is counted and recorded.
 
-    The limit is the user's own: attempts to sign in from elsewhere do not use it up.
-
-    Raises:
-        ValidationError: it is wrong, or too many were.
+    Raises ValidationError if it is wrong, or too many were. The limit is the user's own: attempts
+    to sign in from elsewhere do not use it up.
     """
     user: User = request_user(request)
     attempt = Attempt(request, (throttle.SIGNED_IN, str(user.pk)))

@@ -97,11 +97,7 @@ def state_field(states: dict[str, tuple[str, Q]]) -> forms.ChoiceField:
 
 
 class EndpointFilter(FilterForm):
-    """The filters of the list of webhooks.
-
-    Args:
-        own: the user's own workspaces: id → what to call it; None if the user sees every workspace.
-    """
+    """The filters of the list of webhooks; `own` is None for a user who sees every workspace."""
 
     state = state_field(STATES)
     workspace: forms.Field = WorkspaceField()
@@ -118,11 +114,7 @@ class EndpointFilter(FilterForm):
 
 
 class DeliveryFilter(FilterForm):
-    """The filters of deliveries: those to an endpoint, or else those that are searched for.
-
-    Args:
-        endpoint: None for the list of all endpoints' deliveries, which needs a search.
-    """
+    """The filters of deliveries: those to an endpoint, or else those that are searched for."""
 
     q = SearchField(
         "The id of an event (evt_…), or the id or URL of a document", "Event or document"
