@@ -55,6 +55,8 @@ def asks_service(name: str, *tags: str, hint: str) -> Callable[..., Any]:
                 found.append(Error(redact(f"{what}: {why}"), hint=hint))
             for each in found:
                 each.id = name.replace(".", f".{type(each).__name__[0]}")
+                if isinstance(each, Info):  # a fact: there is nothing to do
+                    each.hint = None
             return found
 
         return check

@@ -165,6 +165,7 @@ def public_keys() -> list[PublicKey]:
         found.append(own)
     if not found:
         raise ImproperlyConfigured(
-            "AUDIT_PUBLIC_KEYS is not set; `manage.py make_audit_key` printed it."
+            "The audit log is not sealed: AUDIT_PUBLIC_KEYS is not set. To seal it, run: "
+            "deploy/install EMAIL --seal"
         )
     return found

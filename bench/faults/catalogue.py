@@ -89,7 +89,8 @@ def _slow(node: Node, downloads: int, *others: bytes) -> Iterator[None]:
         for beginning in others:
             clients.send(beginning) if beginning else clients.idle()
         yield
-        node.facts.append(f"slow downloads: {dict(Counter(clients.statuses()))}")
+        if downloads:
+            node.facts.append(f"slow downloads: {dict(Counter(clients.statuses()))}")
 
 
 FINE = {**dict.fromkeys(ENDPOINTS, Answer()), DOWNLOAD: Answer(slowest=6.0)}

@@ -259,7 +259,7 @@ class Unavailable(ApiError):
 
     status_code = 503
     code = "unavailable"
-    text = f"The service cannot be reached right now. Try again in {RETRY_SECONDS} seconds."
+    text = f"The service cannot respond right now. Try again in {RETRY_SECONDS} seconds."
 
     def __init__(self, cause: str = "", reason: str = "") -> None:
         super().__init__(headers={"Retry-After": str(RETRY_SECONDS)})

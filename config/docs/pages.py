@@ -79,6 +79,7 @@ def page(request: HttpRequest, path: str = "") -> HttpResponse:
         "fields": FIELDS,
         "headers": DOCUMENT["components"]["headers"],
         "limit": LIMIT_MAX,
+        "mails": bool(settings.EMAIL_HOST),
         "next": next(iter(PAGES[NUMBERS[path] + 1 :]), None),
         "operation": current.operation,
         "page": current,

@@ -152,7 +152,9 @@ def test_check_says_when_the_certificate_ends(
 ) -> None:
     nginx_with_certificate(days)
     ends = datetime.now(UTC) + timedelta(days)
-    assert f"{id} The certificate ends at {ends:%Y-%m-%d }" in found(operation)
+    [said] = [each for each in operation(databases=["default"]) if "certificate" in each.msg]
+    assert f"{said.id} {said.msg}".startswith(f"{id} The certificate ends at {ends:%Y-%m-%d }")
+    assert bool(said.hint) == (said.id != "config.I004")
 
 
 def test_check_knows_the_last_backup(db: None) -> None:

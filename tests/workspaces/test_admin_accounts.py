@@ -85,7 +85,9 @@ def set_password(path: str) -> Any:
     return client.post(form.request["PATH_INFO"], passwords, follow=True)
 
 
-def test_new_account_sets_its_password_with_a_link_that_is_shown_once(desk: Client) -> None:
+def test_new_account_sets_its_password_with_a_link_that_is_shown_once(
+    desk: Client, settings: Any
+) -> None:
     link = link_of(desk.post(ADD, NEW))
     eve = User.objects.get(username="eve@support.example")
     assert (eve.email, eve.get_full_name()) == ("eve@support.example", "Eve Ek")
@@ -95,7 +97,9 @@ def test_new_account_sets_its_password_with_a_link_that_is_shown_once(desk: Clie
     assert "There is an account with this e-mail address already." in body(again)
     for response in (again, desk.get(page(eve)), desk.get(LIST)):
         assert link.split("/")[-2] not in body(response)
-    assert "Sign in with your new password." in body(set_password(link))
+    html = body(set_password(link))
+    assert "Sign in with your new password." in html
+    assert "sessions have ended" not in html  # there were none
     eve.refresh_from_db()
     assert eve.check_password(SECRET)
     assert told() == [
@@ -103,8 +107,12 @@ def test_new_account_sets_its_password_with_a_link_that_is_shown_once(desk: Clie
         (Action.PASSWORD_CHANGED, eve.username, ""),
     ]
     assert ConfirmedAddress.of(eve) is None  # it was not sent to the address
-    html = body(Client().get(link, follow=True))
-    assert "A link works once, within 7 days, until the next sign-in." in html
+    for host, offered in (("", False), ("mail.example", True)):
+        settings.EMAIL_HOST = host
+        html = body(Client().get(link, follow=True))
+        assert "A link works once, within 7 days, until the next sign-in." in html
+        assert ("Get a new link" in html) == offered
+        assert ("Setting a new password by e-mail" in body(desk.get(page(eve)))) == offered
 
 
 def test_link_of_a_new_account_is_valid_for_seven_days_and_as_nothing_else(

@@ -135,7 +135,7 @@ def test_workspace_suspension_asks_for_a_reason(acme: Tenant, desk: Client) -> N
     url = page(acme.workspace, "suspend")
     html = body(desk.get(url))
     assert "Suspend Acme · 00000001?" in html
-    assert "Its keys stop with the next request." in html
+    assert "Any keys that it has stop with the next request." in html
     for reason, text in (
         ("  ", "Say why"),
         ("x" * 501, "at most 500 characters"),
@@ -203,12 +203,12 @@ def test_workspace_moves_to_another_plan_whose_effects_are_shown(
     html = body(desk.get(url))
     assert "It is on Pro now." in html
     assert 'value="PRO"' not in html
-    assert "Its keys stop with the next request." in effect_of(html, "FREE")
-    assert "Its keys keep working." in effect_of(html, "BUSINESS")
+    assert "Any keys that it has stop with the next request." in effect_of(html, "FREE")
+    assert "Any keys that it has keep working." in effect_of(html, "BUSINESS")
     response = desk.post(url, {"plan": "FREE", "reason": "They cancelled"}, follow=True)
     assert "Acme · 00000001 is on Free now." in body(response)
     assert acme.get("/me").status == 402
-    assert "Its keys work again with the next request." in effect_of(body(desk.get(url)), "PRO")
+    assert "Any keys that it has work again" in effect_of(body(desk.get(url)), "PRO")
     assert told() == [(Action.PLAN_CHANGED, OLGA, "", "PRO → FREE: They cancelled")]
 
 

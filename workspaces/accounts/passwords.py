@@ -127,12 +127,10 @@ class Reset(SitePage, PasswordResetView):
         "is valid for one hour. Nothing after a few minutes? Look for it in your spam folder."
     )
     title = "Set a new password"
+    extra_context = {"mail_available": mails.available}
 
     def get_form_kwargs(self) -> dict[str, Any]:
         return {**super().get_form_kwargs(), "request": self.request}
-
-    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
-        return super().get_context_data(mail_available=mails.available(), **kwargs)
 
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
         """Without a mail server there is no form."""
@@ -147,7 +145,7 @@ class NewPassword(SitePage, PasswordResetConfirmView):
 
     template_name = "registration/password_reset_confirm.html"
     success_url = reverse_lazy("admin:login")
-    success_message = "Sign in with your new password. All your sessions have ended."
+    success_message = "Sign in with your new password."
     title = "Set a new password"
 
     def get_user(self, uidb64: str) -> User | None:
@@ -158,7 +156,8 @@ class NewPassword(SitePage, PasswordResetConfirmView):
 class ResetConfirm(NewPassword):
     """The link of the e-mail, which only its owner has."""
 
-    extra_context = {"valid_for": "an hour"}
+    extra_context = {"valid_for": "an hour", "mail_available": mails.available}
+    success_message = f"{NewPassword.success_message} All your sessions have ended."
 
     def form_valid(self, form: Any) -> HttpResponse:
         response = super().form_valid(form)
@@ -182,7 +181,7 @@ class FirstPassword(NewPassword):
     """The link that an operator has passed on: it confirms no address."""
 
     token_generator = FirstTokens()
-    extra_context = {"valid_for": f"{FIRST_PASSWORD_DAYS} days"}
+    extra_context = {"valid_for": f"{FIRST_PASSWORD_DAYS} days", "mail_available": mails.available}
 
 
 def first_password_path(account: User) -> str:

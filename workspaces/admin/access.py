@@ -134,12 +134,12 @@ def consequences(workspace: Workspace, **changed: Any) -> list[str]:
     if works_before != works_after:
         verb = "work again" if works_after else "stop"
         return [
-            f"Its keys {verb} with the next request.",
+            f"Any keys that it has {verb} with the next request.",
             _of_webhooks(workspace, works_after),
         ]
     if works_after:
-        return ["Its keys keep working."]
-    return ["Its keys do not work now, and will not work afterwards either."]
+        return ["Any keys that it has keep working."]
+    return ["No key of it works now, and none will work afterwards either."]
 
 
 def _of_webhooks(workspace: Workspace, works: bool) -> str:

@@ -99,6 +99,7 @@ class AccountPage(ActionPage):
             "kinds": kinds_of(self.obj),
             "is_support": is_support_staff(self.obj),
             "confirmed": ConfirmedAddress.of(self.obj),
+            "mail_available": mails.available(),
             "memberships": memberships.order_by("workspace__name", "workspace_id"),
             "history_url": self.section.history_url(self.obj),
         }
