@@ -357,6 +357,33 @@ def test_pull_refuses_a_file_that_arrives_damaged_and_copies_the_others(
         front.stop()
 
 
+ARCHIVED = b"""HTTP/1.1 409 Conflict\r\nError-Code: file_archived\r\nContent-Length: 28\r\n\r
+{"error":"It is archived."} """
+
+
+def test_pull_goes_on_after_any_number_of_archived_files(
+    examples: Examples, agreements: list[Document], acme: Tenant
+) -> None:
+    for _ in range(6):
+        factories.document(acme.workspace, "COMPLETED", file_name="Archived.pdf")
+
+    def of_archived(block: bytes) -> bool:
+        return b"content-disposition" in block.lower() and b"Archived" in block
+
+    front = Proxy(
+        examples.environment["DTD_BASE_URL"],
+        lambda block: ARCHIVED if of_archived(block) else block,
+    )
+    examples.environment["DTD_BASE_URL"] = front.url
+    try:
+        printed = examples.run("dtd", "pull", "here", status=1)
+    finally:
+        front.stop()
+    assert printed.count("It is archived.") == 12
+    assert "Not copied: 12." in printed
+    assert copies(examples.folder / "here") == wanted(agreements)
+
+
 def test_pull_goes_on_after_a_file_that_its_folder_refuses(
     examples: Examples, agreements: list[Document], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -211,6 +211,9 @@ class Copier:
         try:
             with suppress(*errors.MISSING):
                 yield
+        except errors.FileArchived as exc:  # however many there are, the others can be copied
+            log(f"{name}: {exc}")
+            self.failed += 1
         except (OSError, errors.Error) as exc:
             log(f"{name}: {getattr(exc, 'strerror', None) or exc}")
             self.failed, self.in_a_row = self.failed + 1, self.in_a_row + 1
