@@ -113,7 +113,7 @@ def serving(stack: Stack) -> Iterator[Node]:
         text = (DEPLOY / "upstreams.conf").read_text()
         blocks = re.findall(r"^upstream (\w+) \{(.*?)^\}", text, re.MULTILINE | re.DOTALL)
         # A port of ours for each address of the API; nothing here asks for pages.
-        api = str([each for name, each in blocks if name not in ("pages", "sign_in")])
+        api = str([each for name, each in blocks if name not in ("pages", "sign_in", "static")])
         ports = {number: free_port() for number in re.findall(r"127\.0\.0\.1:(\d+)", api)}
         for number, own in enumerate(ports.values()):
             command = servers.on_port(f"{GRANIAN} {WSGI} {servers.THREADS}", own)

@@ -15,14 +15,16 @@ import pytest
 from django.db import connection, transaction
 
 from config.api.errors import Busy, TooManyDownloads, Unavailable
-from tests.support import factories
+from tests.support import factories, staff
 from tests.support.client import Response, forget_requests, golden
 from tests.support.factories import Tenant
 from tests.support.nginx import Nginx, exchange, request
 from tests.support.proxy import address_of
 from tests.support.server import ROOT, Server, eventually, running
+from workspaces.accounts import known_browser
 
 REQUESTS_OF_A_KEY, DOWNLOADS_OF_A_KEY = 6, 16  # at once: deploy/nginx.conf
+PAGES_OF_AN_ADDRESS, STATIC_FILES_OF_AN_ADDRESS = 6, 32
 STRANGER, NEIGHBOUR = "127.0.0.2", "127.0.0.3"
 Responses = Callable[[], list[Response]]
 
@@ -263,6 +265,31 @@ def refused(connections: list[socket.socket]) -> list[socket.socket]:
     return found
 
 
+@pytest.mark.parametrize("strangers", [[STRANGER], [STRANGER, "127.0.0.4"]], ids=["one", "two"])
+def test_nginx_refuses_no_pages_of_others_while_addresses_wait_for_slow_ones(
+    nginx: Nginx, acme: Tenant, strangers: list[str]
+) -> None:
+    """The page of one customer waits for a locked table, on 40 connections from each address."""
+    cookie = f"Cookie: sessionid={staff.signed_in(acme.admin).cookies['sessionid'].value}"
+    with contextlib.ExitStack() as stack:
+
+        def sent(path: str, address: str, times: int, *headers: str) -> list[socket.socket]:
+            connections = [stack.enter_context(nginx.connect(address)) for _ in range(times)]
+            for each in connections:
+                each.sendall(request(path, *headers))
+            return connections
+
+        with connection.cursor() as cursor, transaction.atomic():
+            cursor.execute("LOCK TABLE documents_document")
+            for each in strangers:
+                slow = sent("/admin/documents/document/", each, 40, cookie)
+                assert len(refused(slow)) == 40 - PAGES_OF_AN_ADDRESS
+            pages = sent("/admin/login/", NEIGHBOUR, PAGES_OF_AN_ADDRESS)
+            files = sent("/static/x", NEIGHBOUR, STATIC_FILES_OF_AN_ADDRESS)
+        assert [exchange(each, b"").status for each in pages] == [200] * len(pages)
+        assert [exchange(each, b"").status for each in files] == [404] * len(files)
+
+
 def test_nginx_leaves_a_thread_to_pages_while_anybody_tries_passwords(nginx: Nginx) -> None:
     # The database is asked for its session, before anything else.
     headers = (f"Cookie: sessionid={'a' * 32}", "Content-Length: 0")
@@ -283,6 +310,11 @@ def test_nginx_leaves_a_thread_to_pages_while_anybody_tries_passwords(nginx: Ngi
         for path in ("/api/docs", "/admin/login/", "/admin/reset/"):
             page = exchange(nginx.connect(NEIGHBOUR), request(path))
             assert page.status == 200, path
+        # The application, which tells known browsers from strangers, refuses it for its token only.
+        known = f"Cookie: {known_browser.COOKIE}=x"
+        for path in ("/admin/login/", "/admin/reset/", "/admin/invitation/"):
+            form = exchange(nginx.connect(NEIGHBOUR), request(path, known, method="POST"))
+            assert form.status == 403, path
 
 
 def test_threads_of_pages_are_more_than_sign_ins_may_take() -> None:
