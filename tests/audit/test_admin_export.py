@@ -10,6 +10,7 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
+from django.utils.html import strip_tags
 
 from audit.admin import export, sending
 from audit.models import COLUMNS, Action, AuditEntry
@@ -129,6 +130,7 @@ def test_export_holds_what_the_list_shows(acme: Tenant, sam: Client) -> None:
     ]
     assert len(rows(sam, query)) == 130
     html = sam.get(HISTORY + query).content.decode()
+    assert "Export as CSV (recorded in the audit log)" in strip_tags(html)
     [link] = re.findall(r'class="export" href="([^"]+)"', html)
     assert sent(sam.get(link.replace("&amp;", "&"))) == sent(sam.get(EXPORT + query))
 

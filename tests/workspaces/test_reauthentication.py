@@ -181,6 +181,11 @@ def test_no_file_is_sent_without_a_recent_sign_in(client: Client, acme: Tenant) 
     cut: Any = client.get(f"{staff.EXPORT}?q={acme.raw}")
     assert acme.raw not in cut["Location"]  # of a search for a key; the log keeps no such URL
     assert AuditEntry.objects.count() == before
+    asks: Any = client.get(f"{staff.EXPORT}?q=lease")
+    back: Any = client.post(asks["Location"], {"confirm-password": PASSWORD})
+    file: Any = client.get(back["Location"])
+    assert file["Content-Disposition"].startswith("attachment")
+    assert AuditEntry.objects.latest("id").action == Action.LOG_EXPORTED
 
 
 def test_session_without_a_valid_time_is_not_recent(client: Client) -> None:
