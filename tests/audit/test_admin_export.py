@@ -200,7 +200,7 @@ def test_export_begins_if_none_of_the_user_and_one_of_others_is_sent(
     first: Any = ada.get(EXPORT)
     refused = ada.get(EXPORT)
     assert refused.status_code == 429
-    assert "One export is sent to each user at a time" in body(refused)
+    assert "Each user is sent one export at a time" in body(refused)
     second: Any = uma.get(EXPORT)
     assert (second.status_code, sam.get(EXPORT).status_code) == (200, 429)
     assert len(recorded()) == 2

@@ -317,10 +317,12 @@ def test_nginx_leaves_a_thread_to_pages_while_anybody_tries_passwords(nginx: Ngi
             assert form.status == 403, path
 
 
-def test_threads_of_pages_are_more_than_sign_ins_may_take() -> None:
+def test_threads_of_pages_are_more_than_one_address_and_sign_ins_may_take() -> None:
     unit = (ROOT / "deploy" / "systemd" / "documents-api-pages.service").read_text()
     [threads] = re.findall(r"--blocking-threads (\d+)", unit)
-    assert max_conns("sign_in") == int(threads) - 1
+    nginx_conf = (ROOT / "deploy" / "nginx.conf").read_text()
+    [of_an_address] = re.findall(r"limit_conn pages_of_clients (\d+)", nginx_conf)
+    assert int(of_an_address) + max_conns("sign_in") == int(threads) - 1
 
 
 BEHIND_A_BALANCER = {  # what a balancer that docs/reference.md describes writes, and who it is
