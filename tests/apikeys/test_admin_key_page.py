@@ -152,6 +152,7 @@ def test_key_roll_creates_a_key_and_the_old_one_ends_later(
     assert AuditEntry.objects.filter(action=Action.KEY_CREATED, key_id=new.pk).count() == 1
 
 
+@pytest.mark.slow
 def test_key_pages_need_the_same_queries_however_many_keys_and_uses(
     acme: Tenant, ada: Client
 ) -> None:

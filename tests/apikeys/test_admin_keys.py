@@ -191,6 +191,7 @@ def fill(tenant: Tenant) -> None:
         factories.issue(tenant.workspace, f"Number {number}", tenant.admin)
 
 
+@pytest.mark.slow
 def test_key_creation_and_rolling_are_refused_above_100_active_keys(
     acme: Tenant, ada: Client
 ) -> None:

@@ -167,6 +167,7 @@ def tables_are_read_by(client: Client, url: str) -> set[str]:
     return found - {"", "usage_refusedrequest_pkey"}
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("as_owner")
 def test_every_filter_and_page_reads_indexes_at_any_depth(acme: Tenant, sam: Client) -> None:
     refused(

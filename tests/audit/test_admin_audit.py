@@ -278,6 +278,7 @@ def walk(client: Client, query: str = "", newcomers: int = 0) -> list[int]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("query", ["", "?q=ada@acme.example"])
 def test_audit_pages_have_each_entry_once_while_new_ones_arrive(sam: Client, query: str) -> None:
     """Ties in time included: twenty entries share each instant."""

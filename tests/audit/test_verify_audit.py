@@ -304,6 +304,7 @@ KINDS = {
 }
 
 
+@pytest.mark.slow
 @hypothesis_settings(
     max_examples=8,
     deadline=None,

@@ -99,6 +99,7 @@ class Isolation(HTMLParser):
             self.found.add(text)
 
 
+@pytest.mark.slow
 def test_pages_isolate_texts_of_others(acme: Tenant, sam: Client, desk: Client) -> None:
     """A title or a name, in whatever script and with whatever marks, changes only itself."""
     type(acme.key).objects.update(name=f"{TURNED}key")

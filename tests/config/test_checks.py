@@ -261,6 +261,7 @@ def test_start_page_of_an_operator_says_that_all_is_well_only_from_the_checks(
     assert "All is well" not in body(staff.signed_in(staff.support()).get(start))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "words",
     [("-c", "import config.wsgi"), ("manage.py", "check"), ("manage.py", "deliver_webhooks")],

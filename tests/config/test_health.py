@@ -101,6 +101,7 @@ def test_readiness_without_writing_is_degraded(server: Server, acme: Tenant) -> 
         assert eventually(lambda: ready(server))
 
 
+@pytest.mark.slow
 def test_readiness_is_true_where_the_first_of_several_hosts_is_dead(
     transactional_db: None, tmp_path: Path
 ) -> None:

@@ -66,6 +66,7 @@ def test_check_document_counts_reports_each_difference_and_changes_it_only_when_
     assert exact(umbrella)
 
 
+@pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 def test_check_document_counts_is_exact_while_others_write(acme: Tenant) -> None:
     factories.listed(acme.workspace, 50, status=lambda n: ("DRAFT", "SENT")[n % 2])

@@ -113,6 +113,7 @@ def test_document_counts_see_each_change_since_no_trigger_runs_before(db: None) 
         assert cursor.fetchall() == []
 
 
+@pytest.mark.slow
 def test_document_counts_need_few_rows_after_one_statement_that_changes_many_documents(
     acme: Tenant, umbrella: Tenant
 ) -> None:

@@ -200,6 +200,7 @@ def test_evidence_without_the_key_of_the_checkpoint_says_which_variable(
         exported(lease.id)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "attack",
     [

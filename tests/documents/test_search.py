@@ -152,6 +152,7 @@ def asked(dice: random.Random) -> Query:
     return query
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("looks", "spellings"), [(400, 16), (24, 1), (30, 16), (2, 16)])
 def test_search_finds_what_a_model_finds_in_its_order(
     acme: Tenant,
@@ -430,6 +431,7 @@ def vacuumed(as_owner: None) -> None:
         cursor.execute("VACUUM documents_document, documents_recipient, documents_titleword")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("vacuumed")
 def test_search_looks_at_few_documents_by_an_index(acme: Tenant, umbrella: Tenant) -> None:
     for tenant in (acme, umbrella):

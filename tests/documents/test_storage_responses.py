@@ -275,6 +275,7 @@ SILENT = [
 ]
 
 
+@pytest.mark.slow
 def test_reading_fails_in_time_wherever_the_server_falls_silent(store: Proxy) -> None:
     sent = itertools.chain(SILENT, itertools.repeat(b""))
     store.alter = lambda block: next(sent)

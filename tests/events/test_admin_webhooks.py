@@ -421,6 +421,7 @@ def test_delivery_page_shows_the_body_and_every_attempt(hook: Endpoint, ada: Cli
         assert "Redirects are not followed." in body(ada.get(url))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", ["%00", "9" * 40, "%ED%A0%80"])
 def test_webhook_pages_accept_any_input(hook: Endpoint, ada: Client, text: str) -> None:
     ada.raise_request_exception = False

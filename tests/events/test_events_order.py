@@ -165,6 +165,7 @@ STEPS = {
 STEP = st.sampled_from(list(STEPS)).flatmap(lambda name: st.tuples(st.just(name), STEPS[name]))
 
 
+@pytest.mark.slow
 @hypothesis_settings(
     max_examples=25,
     deadline=None,

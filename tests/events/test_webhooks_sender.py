@@ -69,6 +69,7 @@ def test_2xx_is_success_and_everything_else_fails_redirects_too(
         assert receiver.received == []
 
 
+@pytest.mark.slow
 def test_attempt_ends_after_15_seconds_whatever_the_receiver_does(
     laptop: None, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
