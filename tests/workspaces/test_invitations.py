@@ -267,6 +267,15 @@ def test_invitation_opens_no_deactivated_account(acme: Tenant) -> None:
     assert not acme.workspace.memberships.filter(user__username=EVE).exists()
 
 
+def test_invitation_of_an_account_without_access_to_the_admin_is_accepted(acme: Tenant) -> None:
+    eve = give_password(factories.user(EVE), SECRET)
+    browser = opened(link(acme))
+    form = {"username": EVE, "password": SECRET, "next": PAGE}
+    assert browser.post(reverse("admin:login"), form)["Location"] == PAGE
+    assert "You are now an admin of Acme." in body(browser.post(PAGE, follow=True))
+    assert acme.workspace.memberships.filter(user=eve).exists()
+
+
 def test_invitation_is_not_accepted_without_the_second_factor(acme: Tenant, settings: Any) -> None:
     eve = staff.signed_in(factories.user(EVE, is_staff=True))
     opened(link(acme), eve)

@@ -57,6 +57,10 @@ def create(
         raise ValidationError(
             f"This workspace has made {MOST_A_DAY} invitations within a day. Try again tomorrow."
         )
+    # Django gives new accounts no access to the admin; to accept, the user must sign in there.
+    for account in with_login(email).filter(is_active=True, is_staff=False):
+        account.is_staff = True
+        account.save(update_fields=["is_staff"])
     earlier = locked.invitations.pending().filter(email=email)
     replaces = "; replaces the earlier one" if earlier.update(revoked_at=timezone.now()) else ""
     token = secrets.token_urlsafe(32)
