@@ -141,6 +141,7 @@ def test_entries_from_before_sealing_began_are_no_warning() -> None:
     """They are told as a fact; one that is sealed late after that is a warning."""
     for entry in (entries := written(3))[:2]:
         older(entry, hours=30)
+    older(entries[2], seconds=-2)  # after sealing began, whose time is in whole seconds
     seal()
     since = f"{Checkpoint.objects.get().sealed_at:%Y-%m-%d %H:%M}"
     for _ in range(2):
@@ -155,7 +156,8 @@ def test_entries_from_before_sealing_began_are_no_warning() -> None:
 
 
 def test_only_entries_that_were_sealed_late_are_named_and_are_no_damage() -> None:
-    written(2)
+    _, second = written(2)
+    older(second, seconds=-2)  # after sealing began, whose time is in whole seconds
     seal()
     resealed(written()[0], seconds=state.LATE_SECONDS - 60)
     assert verified()[0] == ""
