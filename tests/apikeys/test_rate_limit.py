@@ -133,6 +133,7 @@ def test_throttle_does_not_count_a_401(acme: Tenant) -> None:
     assert is_429(acme.get("/me"))
 
 
+@pytest.mark.slow
 def test_throttle_lets_a_client_pass_that_waits_for_retry_after(acme: Tenant) -> None:
     response = None
     while response is None or not is_429(response):  # a slow machine may need another window

@@ -285,6 +285,7 @@ def test_a_checkpoint_of_another_key_is_refused(witness: Path, settings: Any) ->
     assert problems("--checkpoint", str(witness)) == []
 
 
+@pytest.mark.slow
 def test_a_large_log_is_verified_in_windows(witness: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("audit.sealing.verify.WINDOW", 16)
     ids = seal(1, 40, 3, 5, 7, 30, 2, 2)

@@ -266,6 +266,7 @@ def canned() -> Iterator[Can]:
         each.server_close()
 
 
+@pytest.mark.slow
 def test_client_waits_as_long_as_retry_after_says(canned: Can) -> None:
     later = format_datetime(datetime.now(UTC) + timedelta(seconds=3), usegmt=True)
     client, asked = canned(
@@ -299,6 +300,7 @@ def test_client_waits_no_longer_than_a_minute_or_its_patience_before_a_request(
     assert [round(seconds) for seconds in waits] == [5, 60] * 3
 
 
+@pytest.mark.slow
 def test_client_keeps_to_its_time_limit(canned: Can) -> None:
     client, asked = canned((503, {"Retry-After": "1"}, '{"error": "Busy."}'), patience=2.5)
     with pytest.raises(APIError, match="Busy"):

@@ -176,6 +176,7 @@ def test_check_warns_of_housekeeping_that_does_not_run(db: None) -> None:
         assert ("config.W004 Housekeeping is late." in found(operation)) == warns
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("transactional_db")
 def test_check_names_the_session_that_others_wait_for(desk: Client, settings: Any) -> None:
     url = url_of(settings.DATABASES["default"]["NAME"])

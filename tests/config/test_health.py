@@ -149,6 +149,7 @@ def test_readiness_notices_a_redis_that_responds_but_does_not_count(
             cache.check()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("as_owner")
 def test_readiness_without_a_migration_is_503_until_it_is_applied(
     django_db_setup: None, transactional_db: None, tmp_path: Path

@@ -74,6 +74,7 @@ def test_evidence_is_for_everybody_who_sees_the_audit_log(
     assert exported.request_id
 
 
+@pytest.mark.slow
 def test_evidence_that_meets_damage_later_on_is_broken_off_and_not_valid(
     lease: Document, acme: Tenant, tmp_path: Path
 ) -> None:

@@ -147,6 +147,7 @@ def test_import_updates_a_document_whose_id_exists(acme: Tenant, inbox: Inbox) -
     assert entry.document_title == "Old"
 
 
+@pytest.mark.slow
 def test_import_creates_and_updates_in_one_file_longer_than_a_batch(
     acme: Tenant, inbox: Inbox
 ) -> None:
@@ -251,6 +252,7 @@ def test_import_never_replaces_or_removes_the_files_of_a_complete_document(
     assert objects() == before
 
 
+@pytest.mark.slow
 def test_import_uses_the_page_count_of_a_line_whose_original_cannot_be_counted(
     acme: Tenant, inbox: Inbox, monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:
@@ -296,6 +298,7 @@ class Interrupting(io.StringIO):
         return super().write(text)
 
 
+@pytest.mark.slow
 def test_import_that_is_asked_to_end_keeps_the_batches_before(acme: Tenant, inbox: Inbox) -> None:
     inbox.write(*many(BATCH), sent())
     words = ("import_documents", str(acme.workspace.pk), str(inbox.file))

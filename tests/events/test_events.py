@@ -250,6 +250,7 @@ def wait(hours: int) -> None:
     assert not purge.purge()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("as_owner")
 @hypothesis_settings(
     max_examples=60,

@@ -53,6 +53,7 @@ def change(status: str, *ids: Any) -> None:
     Document.objects.filter(pk__in=ids).update(status=status)
 
 
+@pytest.mark.slow
 def test_events_of_concurrent_writers_are_each_shown_once_and_in_order(acme: Tenant) -> None:
     ids = [document.pk for document in factories.listed(acme.workspace, 5, status="DRAFT")]
 

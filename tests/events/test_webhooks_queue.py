@@ -348,6 +348,7 @@ def test_secrets_are_encrypted_again_so_that_a_fallback_can_be_removed(
     assert caplog.text.count("No key decrypts the secret of endpoint") == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("analysed", ["empty", "pending", "never"])
 def test_claim_reads_along_the_indexes_however_many_wait(
     acme: Tenant, umbrella: Tenant, as_owner: None, analysed: str

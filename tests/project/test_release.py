@@ -49,6 +49,7 @@ def clone(tmp_path: Path) -> Path:
     return clone
 
 
+@pytest.mark.slow
 def test_release_has_the_archive_the_packages_and_the_checksums(clone: Path) -> None:
     first = release(clone)
     assert first.returncode == 0, first.stderr

@@ -316,6 +316,7 @@ def smtp(settings: Any) -> Iterator[MailServer]:
         server.shutdown()
 
 
+@pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 def test_email_arrives_at_the_mail_server_without_webhooks_and_nothing_of_it_is_kept(
     smtp: MailServer, tmp_path: Path
