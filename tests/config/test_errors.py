@@ -202,7 +202,7 @@ def test_error_of_drf_is_the_api_s_own(raised: APIException, expected: type[ApiE
 
 
 def test_error_log_has_no_line_forged_by_a_line_end_in_a_path(server: Server, acme: Tenant) -> None:
-    response = server.get("/documents/x%0D%0A2026-01-01 INFO forged".replace(" ", "%20"), acme.raw)
+    response = server.get("/documents/x%0D%0AINFO%20forged", acme.raw)
     line = eventually(lambda: server.log_of(response))
     assert "forged" in line
     assert len(line.splitlines()) == 1

@@ -193,6 +193,7 @@ def test_readiness_of_a_silent_part_holds_one_thread_however_many_ask(
             began = time.monotonic()
             assert server.get("/me", acme.raw).status == 200
             assert time.monotonic() - began < health.DEADLINE_SECONDS
+            time.sleep(0.1)  # a key may make 300 requests a minute
     assert {each.result().status for each in asking} == {200}
 
 
