@@ -22,7 +22,7 @@ from tests.support.staff import (
 from workspaces.accounts import invitations
 from workspaces.models import Membership, Workspace
 
-pytestmark = pytest.mark.usefixtures("as_owner")  # ANALYZE
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("as_owner")]  # ANALYZE
 
 ENTRIES = 3000
 RARE = [action for action in Action if not action.startswith("document.")]

@@ -47,6 +47,8 @@ from workspaces.models import (
     Workspace,
 )
 
+pytestmark = pytest.mark.slow
+
 UNKNOWN_UUID, UNKNOWN_NUMBER = "00000000-0000-4000-8000-00000000dead", "999999999"
 OBJECT_PARTS = {"object_id", "id"}  # the parts of an address that name one object
 MALFORMED = ("-1", "%00", "' or 1=1 --")

@@ -30,6 +30,8 @@ from tests.support.factories import Tenant
 from tests.support.nginx import make_certificate
 from tests.support.proxy import HOST, Proxy
 
+pytestmark = pytest.mark.slow
+
 DEADLINE = 6  # seconds
 CONTENT = b"%PDF-1.7" + bytes(range(256)) * 2000
 Point = Callable[..., None]
