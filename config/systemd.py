@@ -1,7 +1,7 @@
 """Tells systemd that this process serves, and then that it still does (sd_notify(3)).
 
-A process that is stopped, that never gets the interpreter's lock, or of which each thread hangs in
-a request, says nothing any more; systemd then replaces the unit's processes (`WatchdogSec`).
+A process says nothing any more if it is stopped, if it never gets the interpreter's lock, or if all
+its threads hang in requests. systemd then replaces the unit's processes (`WatchdogSec`).
 """
 
 import os
@@ -34,6 +34,9 @@ def hangs() -> bool:
 
     A page may take longer.
     """
-    threads, before = os.environ.get("GRANIAN_BLOCKING_THREADS"), time.monotonic() - HANGS_SECONDS
+    threads = os.environ.get("GRANIAN_BLOCKING_THREADS")
+    if threads is None:
+        return False
+    before = time.monotonic() - HANGS_SECONDS
     late = sum(began < before for began in list(running.values()))
-    return threads is not None and late >= int(threads)
+    return late >= int(threads)
