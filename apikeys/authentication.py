@@ -10,9 +10,9 @@ from apikeys import keys
 from apikeys.keys import IS_ACTIVE
 from config.api.active_key import ActiveKey
 from config.api.errors import InvalidKey
-from config.database import UNAVAILABLE, fetch
+from config.connections import UNAVAILABLE, fetch
 from config.key_format import PREFIX
-from config.request_context import current_notes, note
+from config.request.context import current_notes, note
 
 _BEARER = re.compile(rf"(?i:Bearer) +({PREFIX}[\x21-\x7e]+)")
 MALFORMED = f"the Authorization header is not of the form Bearer {PREFIX}…"

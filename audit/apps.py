@@ -9,6 +9,6 @@ class AuditConfig(AppConfig):
 
     def ready(self) -> None:
         from audit import checks, monitoring  # noqa: F401, PLC0415 - registers them
-        from config import metrics  # noqa: PLC0415 - needs the settings
+        from config.request import metrics  # noqa: PLC0415 - needs the settings
 
         metrics.readers.append(monitoring.read_metrics)

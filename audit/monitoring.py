@@ -12,7 +12,7 @@ from audit.sealing import keys, state
 
 
 def read_metrics(connection: BaseDatabaseWrapper) -> Iterator[Metric]:
-    """Each process reads them from the database (`config.metrics`)."""
+    """Each process reads them from the database (`config.request.metrics`)."""
     with connection.cursor() as cursor:
         cursor.execute(state.newest(Action.BACKUP_MADE))
         [backup] = cursor.fetchone() or [None]

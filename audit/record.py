@@ -14,10 +14,10 @@ from django.db import connection
 
 from audit.models import WRITTEN, Action, AuditEntry
 from audit.snapshots import DocumentSnapshot, FileSnapshot, KeySnapshot, WorkspaceSnapshot
-from config.database import fetch
+from config.connections import fetch
 from config.key_format import cut_raw_keys
-from config.logs import redact, redact_sent, request_id
-from config.request_context import client_info
+from config.request.context import client_info
+from config.request.logs import redact, redact_sent, request_id
 
 USER_AGENT_LENGTH = 500  # characters that are stored
 PERSON_LENGTH = 254

@@ -26,7 +26,7 @@ urlpatterns = [
     re_path(r"^api/v1(?P<rest>(?:/[\s\S]*)?)$", UnknownPath.as_view(get)),
 ]
 
-handler400 = "config.error_pages.bad_request"
-handler403 = "config.error_pages.forbidden"
-handler404 = "config.error_pages.not_found"
-handler500 = "config.error_pages.server_error"
+handler400 = "config.request.error_pages.bad_request"
+handler403 = "config.request.error_pages.forbidden"
+handler404 = "config.request.error_pages.not_found"
+handler500 = "config.request.error_pages.server_error"

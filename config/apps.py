@@ -16,7 +16,7 @@ class ConfigConfig(AppConfig):
 
     def ready(self) -> None:
         from config import checks  # noqa: F401, PLC0415 - registers them
-        from config.database import close_failed, close_with_thread  # noqa: PLC0415
+        from config.connections import close_failed, close_with_thread  # noqa: PLC0415
 
         connection_created.connect(close_with_thread)
         if settings.API_ONLY:

@@ -12,7 +12,7 @@ from django.core.cache.backends.base import BaseCache
 from redis import ConnectionError, ConnectionPool, RedisError
 from redis.connection import ConnectionInterface
 
-from config import metrics
+from config.request import metrics
 
 logger = logging.getLogger(__name__)
 

@@ -23,8 +23,8 @@ from django.utils.module_loading import import_string
 from psycopg import Cursor
 
 from config import cache, env, version
-from config.database import fetch
-from config.logs import redact
+from config.connections import fetch
+from config.request.logs import redact
 
 DATABASE = "Check DATABASE_URL, and that PostgreSQL runs."
 SECONDS = 2.0  # for each response of another program

@@ -11,7 +11,8 @@ from urllib.parse import unquote, urlsplit
 
 import dj_database_url
 
-from config import env, logs, static_files
+from config import env, static_files
+from config.request import logs
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 
@@ -54,7 +55,7 @@ SILENCED_SYSTEM_CHECKS = [
     "security.W005",  # HSTS for subdomains: other services may be there
     "security.W021",  # HSTS preload: it cannot be undone within months
 ]
-CSRF_FAILURE_VIEW = "config.error_pages.form_refused"
+CSRF_FAILURE_VIEW = "config.request.error_pages.form_refused"
 CSRF_COOKIE_HTTPONLY = True  # like the session cookie; both are SameSite=Lax
 SESSION_ENGINE = "workspaces.accounts.sessions"
 SESSION_COOKIE_AGE = 8 * 60 * 60  # seconds after signing in: a working day
@@ -85,7 +86,7 @@ INSTALLED_APPS = [
     "config.apps.StaticFilesConfig",
 ]
 API_MIDDLEWARE = [
-    "config.middleware.RequestIdMiddleware",
+    "config.request.middleware.RequestIdMiddleware",
     "config.health.middleware",  # before anything that reads the Host header, counts or redirects
     "apikeys.usage.middleware.count_usage",
     "django.middleware.security.SecurityMiddleware",
@@ -148,7 +149,7 @@ DATABASES["default"]["OPTIONS"] = {
     "connect_timeout": 3,  # seconds
     "tcp_user_timeout": 5000,  # milliseconds until a dead connection is closed; Linux only
     "keepalives_idle": 30,  # seconds
-    "prepare_threshold": 0,  # lets `config.database.fetch` prepare its statements
+    "prepare_threshold": 0,  # lets `config.connections.fetch` prepare its statements
     **DATABASES["default"].get("OPTIONS", {}),  # what the URL says wins
 }
 DATABASE_SEALER_URL = env.database_url(

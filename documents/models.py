@@ -64,7 +64,7 @@ class Document(models.Model):
     sent_at = models.DateTimeField(null=True)
     completed_at = models.DateTimeField(null=True)
     expires_at = models.DateTimeField(null=True)
-    # Documents that have this are never in the API: `documents.api.queries.VISIBLE`.
+    # Documents that have this are never in the API: `documents.api.documents.VISIBLE`.
     deleted_at = models.DateTimeField(null=True)
     original = models.OneToOneField(StoredFile, models.PROTECT, related_name="+")
     signed = models.OneToOneField(StoredFile, models.PROTECT, null=True, related_name="+")

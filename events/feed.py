@@ -11,7 +11,7 @@ from uuid import UUID
 
 from config.api.cursors import from_microseconds, sign, to_microseconds, unsign
 from config.api.errors import CursorExpired
-from config.database import fetch
+from config.connections import fetch
 from events.models import KEEP_DAYS, EventType
 from events.serializers import DocumentEvent, event
 

@@ -2,7 +2,7 @@
 
 Each function locks the row and compares the values, so that concurrent calls write one entry, and
 only if something changes. The entry and the change are committed together. `by` is the login of
-the operator, or what `config.request_context.actor` returns. Readers of the log see the
+the operator, or what `config.request.context.actor` returns. Readers of the log see the
 `reason`.
 """
 

@@ -14,7 +14,7 @@ from uuid import UUID
 
 from django.db import connection, transaction
 
-from config.database import fetch
+from config.connections import fetch
 from config.management.progress import Progress, Report
 from config.management.shutdown import Shutdown
 from workspaces.models import DocumentCount

@@ -21,7 +21,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from config.management.progress import first_line
-from config.request_context import base_url, client_info
+from config.request.context import base_url, client_info
 from workspaces.models import CAN_SIGN_IN, Mail, Membership, Workspace
 
 logger = logging.getLogger(__name__)

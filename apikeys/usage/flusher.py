@@ -16,7 +16,7 @@ from django.db.models import F
 from apikeys.usage.buffer import BUFFER, Batch
 from apikeys.usage.models import ADDRESSES_KEPT, TEXT_LENGTH, RefusedRequest, clean
 from apikeys.usage.reasons import word
-from config.database import UNAVAILABLE
+from config.connections import UNAVAILABLE
 
 logger = logging.getLogger(__name__)
 

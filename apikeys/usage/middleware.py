@@ -16,9 +16,9 @@ from apikeys.keys import digest
 from apikeys.usage.buffer import BUFFER
 from apikeys.usage.models import ADDRESS_LENGTH, TEXT_LENGTH, RefusedRequest, clean
 from audit.snapshots import KeySnapshot
-from config.error_pages import is_api
-from config.logs import request_id
-from config.request_context import Notes, client_address, current_notes, network_of
+from config.request.context import Notes, client_address, current_notes, network_of
+from config.request.error_pages import is_api
+from config.request.logs import request_id
 
 logger = logging.getLogger(__name__)
 

@@ -12,7 +12,7 @@ from django.apps import apps
 from django.conf import settings
 from django.db import DEFAULT_DB_ALIAS, connection, transaction
 
-from config.database import fetch
+from config.connections import fetch
 
 # SHA-256 of each function's source in `audit/triggers.sql`.
 FUNCTIONS = {

@@ -20,7 +20,7 @@ from audit.sealing.keys import PrivateKey, PublicKey
 from audit.sealing.leaves import COLUMNS, TRUSTED, hash_of, read_columns
 from audit.sealing.note import Statement
 from audit.sealing.tree import Frontier, StoredTree, TreeDamaged
-from config.request_context import actor
+from config.request.context import actor
 
 SEAL_EVERY = 5.0  # seconds
 BATCH = 10_000  # entries of one seal

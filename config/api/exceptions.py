@@ -17,8 +17,8 @@ from config.api.errors import (
     Unavailable,
 )
 from config.api.responses import NOT_STORED, json_response
-from config.database import UNAVAILABLE
-from config.request_context import current_notes, note
+from config.connections import UNAVAILABLE
+from config.request.context import current_notes, note
 
 logger = logging.getLogger(__name__)
 

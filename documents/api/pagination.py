@@ -18,9 +18,9 @@ from rest_framework.views import APIView
 from config.api.cursors import from_microseconds, sign, to_microseconds, unsign
 from config.api.parameters import limit, one_of, single
 from config.api.responses import cacheable_response, link_to_next
+from documents.api.documents import Position, WorkspaceDocuments
+from documents.api.objects import DocumentPage, WorkspaceDocument
 from documents.api.parameters import CURSOR_EXPECTED, STATUS_FILTER
-from documents.api.queries import Position, WorkspaceDocuments
-from documents.api.serializers import DocumentPage, WorkspaceDocument
 
 _POSITION = struct.Struct(">q16s")  # microseconds since the epoch, and the id
 

@@ -5,9 +5,9 @@ from rest_framework.response import Response
 
 from config.api.responses import cacheable_response
 from config.api.viewsets import ApiViewSet
+from documents.api.documents import WorkspaceDocuments
+from documents.api.objects import DocumentAnswer
 from documents.api.pagination import KeysetPagination
-from documents.api.queries import WorkspaceDocuments
-from documents.api.serializers import DocumentAnswer
 
 
 class DocumentViewSet(ApiViewSet):

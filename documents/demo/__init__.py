@@ -13,7 +13,7 @@ from uuid import NAMESPACE_DNS, UUID, uuid5
 from django.contrib.auth.models import Group, User
 
 from config.management.progress import Report
-from config.request_context import actor
+from config.request.context import actor
 from documents.importing.importer import Importer
 from workspaces import changes
 from workspaces.models import Membership, Workspace

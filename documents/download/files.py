@@ -8,8 +8,8 @@ from django.utils.http import http_date
 from config.api.active_key import ActiveKey
 from config.api.errors import DocumentNotComplete, DocumentNotFound
 from config.api.responses import REVALIDATED
+from documents.api.documents import parsed
 from documents.api.parameters import FILE_TYPES
-from documents.api.queries import parsed
 from documents.download.filenames import content_disposition
 from documents.models import Document, StoredFile
 
@@ -30,7 +30,7 @@ class Download:
         Raises DocumentNotFound, or DocumentNotComplete for `signed` or `certificate` before the
         end.
         """
-        # As `VISIBLE` in documents/api/queries.py.
+        # As `VISIBLE` in documents/api/documents.py.
         documents = Document.objects.filter(workspace=key.workspace_id, deleted_at=None)
         uuid = parsed(id)
         document = uuid and documents.select_related(*FILE_TYPES).filter(id=uuid).first()

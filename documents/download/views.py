@@ -14,11 +14,11 @@ from rest_framework.request import Request
 from audit.models import Action
 from audit.record import record
 from audit.snapshots import FileSnapshot, KeySnapshot
-from config import metrics
 from config.api.errors import FileArchived, Unavailable
 from config.api.parameters import one_of
 from config.api.responses import tag_of_copy
 from config.api.viewsets import ApiViewSet
+from config.request import metrics
 from documents import storage
 from documents.api.parameters import FILE_TYPES
 from documents.download.files import Download

@@ -21,7 +21,7 @@ from audit.sealing.keys import PublicKey, public_keys, set_up
 from audit.sealing.leaves import COLUMNS, TRUSTED, data_of, read_columns
 from audit.sealing.note import Statement
 from audit.sealing.tree import StoredTree, TreeDamaged, leaf_hash, root_of_proof
-from config.request_context import actor
+from config.request.context import actor
 from documents.evidence.facts import Trail, time_text
 
 FORMAT = "document-evidence/1"

@@ -16,10 +16,10 @@ from msgspec.structs import asdict
 from audit.models import Action
 from audit.record import record, together
 from audit.snapshots import FileSnapshot
-from config.logs import redact
 from config.management.progress import Report
 from config.management.shutdown import Shutdown, graceful_shutdown
-from config.request_context import actor
+from config.request.context import actor
+from config.request.logs import redact
 from documents.api.parameters import FILE_TYPES
 from documents.importing.entries import DocumentEntry, Invalid, read
 from documents.importing.files import LocalFile, count_pages, local_file

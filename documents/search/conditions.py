@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from documents.api.queries import VISIBLE_UNKNOWN as VISIBLE
+from documents.api.documents import VISIBLE_UNKNOWN as VISIBLE
 from documents.models import RecipientStatus
 from documents.search.parameters import Range, Search, spellings
 from documents.search.words import Word

@@ -10,9 +10,9 @@ from datetime import datetime
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from config.database import fetch_planned
-from documents.api.queries import DOCUMENT_COLUMNS_SQL, Position
-from documents.api.queries import VISIBLE_UNKNOWN as VISIBLE
+from config.connections import fetch_planned
+from documents.api.documents import DOCUMENT_COLUMNS_SQL, Position
+from documents.api.documents import VISIBLE_UNKNOWN as VISIBLE
 from documents.search.conditions import AMONG, Source, by_time, conditions, values, within
 from documents.search.parameters import Search
 from documents.search.words import words_of

@@ -8,9 +8,9 @@ from rest_framework.response import Response
 from config.api.parameters import limit, single
 from config.api.responses import as_json, cacheable_response, link_to_next
 from config.api.viewsets import ApiViewSet
+from documents.api.documents import with_recipients
+from documents.api.objects import DocumentPage
 from documents.api.pagination import decode_cursor, encode_cursor
-from documents.api.queries import with_recipients
-from documents.api.serializers import DocumentPage
 from documents.search.parameters import CURSOR_EXPECTED, read
 from documents.search.queries import search
 

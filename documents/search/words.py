@@ -4,7 +4,7 @@ from typing import NamedTuple
 from uuid import UUID
 
 from config.api.errors import InvalidParameter
-from config.database import fetch
+from config.connections import fetch
 from documents.search.parameters import WORDS_EXPECTED, WORDS_MAX
 
 SPELLINGS = 8  # words with one beginning that are read in turn

@@ -20,7 +20,7 @@ from django.utils import timezone
 
 from audit.models import Action
 from audit.record import record
-from config.request_context import actor
+from config.request.context import actor
 from events.webhooks import policy, secrets
 from events.webhooks.models import (
     FAILING,

@@ -25,7 +25,7 @@ from apikeys.usage.models import KeyAddress, KeyUsage, RefusedRequest
 from audit.models import Action, AuditEntry, Checkpoint, Leaf, Subtree
 from audit.record import record
 from audit.snapshots import FileSnapshot
-from config.request_context import current_request
+from config.request.context import current_request
 from documents.models import Document, Recipient, StoredFile, TitleWord
 from events.models import Event, Generation
 from events.webhooks import services

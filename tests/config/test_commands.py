@@ -9,7 +9,7 @@ from django.core.management import CommandError, call_command
 
 from apikeys.models import ApiKey
 from audit.models import Action, AuditEntry
-from config.request_context import actor
+from config.request.context import actor
 from tests.support import factories
 from tests.support.factories import Tenant
 from workspaces.accounts.recording import NOT_CONFIRMED

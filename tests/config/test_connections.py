@@ -8,7 +8,7 @@ import psycopg
 import pytest
 from django.db import NotSupportedError, connection
 
-from config.database import close_failed, fetch
+from config.connections import close_failed, fetch
 
 ADD = "SELECT %s::int + %s::int"
 

@@ -3,7 +3,7 @@
 import pytest
 from django.db import DatabaseError
 
-from config.database import fetch
+from config.connections import fetch
 from tests.support.database import execute
 from tests.support.factories import Tenant
 

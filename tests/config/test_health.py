@@ -14,7 +14,7 @@ from redis import RedisError
 from apikeys.usage.buffer import BUFFER, Batch
 from audit.checks import writable
 from config import cache, health
-from config.database import fetch
+from config.connections import fetch
 from tests.support import server as servers
 from tests.support.client import Response, get
 from tests.support.database import no_entries, read_only

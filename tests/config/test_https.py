@@ -9,8 +9,8 @@ from django.test import Client, override_settings
 from django.urls import reverse
 
 from config.api.errors import InvalidParameter
+from documents.api.documents import Position
 from documents.api.pagination import decode_cursor, encode_cursor
-from documents.api.queries import Position
 from tests.support import factories
 from tests.support.client import get
 from tests.support.factories import Tenant

@@ -13,7 +13,7 @@ from openapi_spec_validator import OpenAPIV31SpecValidator
 from config.api import errors
 from config.api.parameters import REQUESTS_PER_MINUTE, WINDOW
 from documents import models
-from documents.api.serializers import Links
+from documents.api.objects import Links
 from events import feed
 from events.models import KEEP_DAYS, EventType
 from events.webhooks.admin.forms import MEANINGS

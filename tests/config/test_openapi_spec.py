@@ -6,7 +6,7 @@ The tables here are the specification's; what we add to it is marked.
 import pytest
 from msgspec.json import schema_components
 
-from documents.api.serializers import DocumentAnswer, DocumentPage
+from documents.api.objects import DocumentAnswer, DocumentPage
 from documents.search.parameters import NAMES, SORTS
 from events.models import EventType
 from events.serializers import EventPage

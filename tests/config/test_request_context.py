@@ -9,7 +9,7 @@ from django.contrib.auth.models import AnonymousUser
 from django.test import Client, RequestFactory
 
 from audit.models import AuditEntry
-from config.request_context import actor, client_address, client_info, current_request
+from config.request.context import actor, client_address, client_info, current_request
 from tests.apikeys.test_admin_keys import create, page
 from tests.support import factories
 from tests.support.factories import Tenant

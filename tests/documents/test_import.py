@@ -16,7 +16,7 @@ from django.core.management import CommandError, call_command
 from django.db import connection, transaction
 
 from audit.models import Action, AuditEntry
-from config.request_context import actor
+from config.request.context import actor
 from documents import storage
 from documents.importing import files
 from documents.importing.importer import BATCH

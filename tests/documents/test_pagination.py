@@ -10,8 +10,8 @@ import pytest
 from django.test import override_settings
 
 from config.api.errors import InvalidParameter
+from documents.api.documents import Position
 from documents.api.pagination import decode_cursor, encode_cursor
-from documents.api.queries import Position
 from documents.models import Document
 from tests.documents.test_documents_list import CURSOR_TAKES
 from tests.support import factories

@@ -16,7 +16,7 @@ import pytest
 from django.db import connection, transaction
 from pytest_django import DjangoDbBlocker
 
-from config.database import fetch
+from config.connections import fetch
 from config.dev.services import Postgres
 from config.roles import as_role
 from events import feed

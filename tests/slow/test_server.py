@@ -10,7 +10,7 @@ import psutil
 import pytest
 
 from config import systemd
-from config.database import fetch
+from config.connections import fetch
 from config.management.commands import run
 from tests.support import factories
 from tests.support.client import Response

@@ -11,7 +11,7 @@ from django.conf import settings
 from django.db import connection, transaction
 
 from audit.models import AuditEntry
-from config.database import fetch
+from config.connections import fetch
 from tests.support import roles
 from tests.support.server import ROOT, end_connections
 

@@ -18,7 +18,7 @@ import psutil
 from django.conf import settings
 
 from config import cache
-from config.database import fetch
+from config.connections import fetch
 from config.ports import free_port
 from tests.support import openapi
 from tests.support.client import Response

@@ -1,6 +1,6 @@
 """The page behind an invitation's link: the only one that works without signing in.
 
-The token is in the query of the link, which no log has (`config.middleware.record`,
+The token is in the query of the link, which no log has (`config.request.middleware.record`,
 deploy/nginx.conf). The first request moves it out of the URL: the session then has the invitation's
 id, not the token, and the page no secret in its URL that a link to elsewhere could pass on.
 """

@@ -13,7 +13,7 @@ from django.db.models.signals import post_delete, pre_save
 
 from audit.models import Action
 from audit.record import record
-from config.request_context import actor
+from config.request.context import actor
 from workspaces import mails
 
 # In this order in an entry, so that the end, which is cut off if it is too long, matters least.

@@ -6,7 +6,7 @@ from django.db.models import Q
 
 from audit.models import Action
 from audit.record import record
-from config.request_context import actor
+from config.request.context import actor
 from workspaces import mails
 from workspaces.accounts import second_factor
 from workspaces.models import ConfirmedAddress, Membership, can_sign_in

@@ -24,7 +24,7 @@ from django.utils import timezone
 
 from audit.models import NEWEST_FIRST, Action, AuditEntry, folded
 from audit.record import record, stored_client
-from config.request_context import note
+from config.request.context import note
 from workspaces.models import Session, can_sign_in
 
 STORED_EVERY = timedelta(minutes=1)

@@ -15,7 +15,7 @@ from django_ratelimit import ALL
 from django_ratelimit.core import get_usage
 
 from config.console.site import with_csp
-from config.request_context import client_address, network_of
+from config.request.context import client_address, network_of
 from workspaces.accounts import known_browser
 
 logger = logging.getLogger(__name__)

@@ -12,7 +12,7 @@ from django.utils.safestring import SafeString
 from config.console.formatting import pill
 from config.console.object_page import ActionPage, Prompt, Refused
 from config.console.reauthentication import recent_sign_in_required
-from config.request_context import base_url
+from config.request.context import base_url
 from workspaces import changes, mails
 from workspaces.accounts import passwords, second_factor, sessions
 from workspaces.accounts.forms import LoginForm

@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.utils.html import format_html
 
 from config.console.object_page import Button, Prompt, Refused
-from config.request_context import base_url
+from config.request.context import base_url
 from workspaces import changes, mails
 from workspaces.accounts import invitations
 from workspaces.admin.access import WorkspaceAction

@@ -9,7 +9,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from apikeys import keys
 from apikeys.models import ApiKey
-from config.request_context import actor
+from config.request.context import actor
 from workspaces.accounts.logins import with_login
 from workspaces.api_access import access_warning
 from workspaces.models import Membership

@@ -7,7 +7,7 @@ from django.core.management.base import BaseCommand
 
 from audit.models import Action
 from audit.record import record
-from config.request_context import actor
+from config.request.context import actor
 
 
 class Command(BaseCommand):

@@ -15,7 +15,7 @@ from audit.sealing.keys import NoteError, public_keys
 from audit.sealing.verify import Result, Verifier
 from config.management.progress import InterruptibleCommand, Progress
 from config.management.shutdown import graceful_shutdown
-from config.request_context import actor
+from config.request.context import actor
 
 NAMED = 1000  # problems that are printed
 

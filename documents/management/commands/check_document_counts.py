@@ -11,7 +11,7 @@ from audit.models import Action
 from audit.record import record
 from config.management.progress import InterruptibleCommand
 from config.management.shutdown import graceful_shutdown
-from config.request_context import actor
+from config.request.context import actor
 from workspaces.counts import differences
 
 

@@ -7,7 +7,7 @@ import msgspec
 from django.core.management.base import CommandError
 
 from config.management.progress import InterruptibleCommand
-from documents.api.queries import WorkspaceDocuments
+from documents.api.documents import WorkspaceDocuments
 from documents.demo import ACME, DATA
 from documents.importing.importer import Importer
 from documents.models import Document

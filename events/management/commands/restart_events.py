@@ -7,7 +7,7 @@ from django.db import connection, transaction
 
 from audit.models import Action
 from audit.record import record
-from config.request_context import actor
+from config.request.context import actor
 
 # They keep their order: all have the same position, except for their ids.
 _RESTART = """

@@ -9,7 +9,7 @@ from django.contrib.auth.hashers import make_password
 from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
 
-from config.request_context import actor
+from config.request.context import actor
 from workspaces import changes
 from workspaces.accounts.logins import with_login
 from workspaces.forms import InvitationForm, NewWorkspaceForm

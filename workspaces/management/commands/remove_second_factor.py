@@ -5,7 +5,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from config.request_context import actor
+from config.request.context import actor
 from workspaces.accounts import second_factor
 from workspaces.accounts.logins import with_login
 

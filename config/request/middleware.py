@@ -5,9 +5,10 @@ from collections.abc import Callable
 
 from django.http import HttpRequest, HttpResponse
 
-from config import metrics, systemd
-from config.logs import log_request, request_id
-from config.request_context import Notes, current_request, new_request_id
+from config import systemd
+from config.request import metrics
+from config.request.context import Notes, current_request, new_request_id
+from config.request.logs import log_request, request_id
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
 

@@ -16,7 +16,7 @@ from django.http import HttpRequest
 from django.utils.encoding import escape_uri_path
 
 from config.key_format import cut_raw_keys
-from config.request_context import client_address
+from config.request.context import client_address
 
 LENGTH = 150  # characters of what a client chose
 MESSAGE_LENGTH = 800  # a line is not longer than about 1 KB, but for a traceback
@@ -157,8 +157,8 @@ def configuration(format: str) -> dict[str, Any]:
         "version": 1,
         "disable_existing_loggers": False,
         "formatters": {
-            "text": {"()": "config.logs.RedactingFormatter", "format": text, "style": "{"},
-            "json": {"()": "config.logs.JsonFormatter"},
+            "text": {"()": "config.request.logs.RedactingFormatter", "format": text, "style": "{"},
+            "json": {"()": "config.request.logs.JsonFormatter"},
         },
         "filters": {
             "has_traceback": {

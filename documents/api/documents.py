@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from config.api.errors import DocumentNotFound
-from config.database import fetch
-from documents.api.serializers import (
+from config.connections import fetch
+from documents.api.objects import (
     DOCUMENT_COLUMNS,
     RECIPIENT_COLUMNS,
     Recipient,
