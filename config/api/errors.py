@@ -42,15 +42,15 @@ class InvalidParameter(ApiError):
     """A query parameter is not valid. The text names it and says what it must be.
 
     Args:
-        takes: what it must be.
+        expected: what it must be.
         problem: what is wrong with it.
     """
 
     status_code = 400
     code = "invalid_parameter"
 
-    def __init__(self, name: str, takes: str, problem: str = "is not valid") -> None:
-        super().__init__(f"The query parameter '{name}' {problem}: it takes {takes}.")
+    def __init__(self, name: str, expected: str, problem: str = "is not valid") -> None:
+        super().__init__(f"The query parameter '{name}' {problem}: it must be {expected}.")
 
 
 class InvalidRequest(ApiError):

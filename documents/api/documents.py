@@ -35,12 +35,11 @@ def columns(table: str, names: Iterable[str]) -> str:
 
 _OWN = len(DOCUMENT_COLUMNS)
 DOCUMENT_COLUMNS_SQL = columns("document", DOCUMENT_COLUMNS)
-# The rule is also in documents/download/files.py, with Django's queries.
-_VISIBLE = "document.workspace_id = {} AND document.deleted_at IS NULL"
-VISIBLE = _VISIBLE.format("%s")
+# What a key can see, in every statement of the API. Its value is the key's workspace.
+VISIBLE = "document.workspace_id = %s AND document.deleted_at IS NULL"
 # With a workspace that the planner does not know: for one that has most documents of all, it would
 # take the index of all workspaces, and might read the documents of others first.
-VISIBLE_UNKNOWN = _VISIBLE.format("(SELECT %(workspace)s::uuid)")
+VISIBLE_UNKNOWN = VISIBLE.replace("%s", "(SELECT %(workspace)s::uuid)")
 _STATUS = " AND document.status = %s"
 _AFTER = " AND (document.created_at, document.id) < (%s, %s)"
 # `id` alone would be the selected text, which has no index.
@@ -79,21 +78,22 @@ class WorkspaceDocuments:
 
     def one(self, id: str) -> WorkspaceDocument:
         """The document with this id; DocumentNotFound also if it is malformed or deleted."""
-        uuid = parsed(id)
-        rows = fetch(_ONE, (self.workspace_id, uuid)) if uuid else []
+        rows = fetch(_ONE, (self.workspace_id, document_id(id)))
         if not rows:
             raise DocumentNotFound
         own, columns = rows[0][:_OWN], [row[_OWN:] for row in rows]
         return document(own, [Recipient(*each) for each in columns if each[0]])
 
 
-def parsed(text: str) -> UUID | None:
-    """The id in a path; None if it is malformed, which is treated like an unknown one."""
+def document_id(text: str) -> UUID:
+    """The id in a path; DocumentNotFound if it is malformed, as for one that is unknown."""
     try:
         id = UUID(text)
     except ValueError:
-        return None
-    return id if str(id) == text.lower() else None
+        raise DocumentNotFound from None
+    if str(id) != text.lower():  # UUID() also reads other forms
+        raise DocumentNotFound
+    return id
 
 
 def with_recipients(rows: Sequence[Sequence[Any]]) -> list[WorkspaceDocument]:

@@ -3,4 +3,4 @@
 # SPEC: PARTIALLY_SIGNED is a status but not a filter value.
 STATUS_FILTER = ("DRAFT", "SENT", "VIEWED", "COMPLETED", "DECLINED", "CANCELLED", "EXPIRED")
 FILE_TYPES = ("signed", "original", "certificate")
-CURSOR_EXPECTED = "the nextCursor of the previous page, with the same status filter"
+CURSOR_EXPECTED = "the nextCursor of the previous page, with the same filters"

@@ -8,7 +8,7 @@ from django.utils.http import http_date
 from config.api.active_key import ActiveKey
 from config.api.errors import DocumentNotComplete, DocumentNotFound
 from config.api.responses import REVALIDATED
-from documents.api.documents import parsed
+from documents.api.documents import document_id
 from documents.api.parameters import FILE_TYPES
 from documents.download.filenames import content_disposition
 from documents.models import Document, StoredFile
@@ -32,8 +32,7 @@ class Download:
         """
         # As `VISIBLE` in documents/api/documents.py.
         documents = Document.objects.filter(workspace=key.workspace_id, deleted_at=None)
-        uuid = parsed(id)
-        document = uuid and documents.select_related(*FILE_TYPES).filter(id=uuid).first()
+        document = documents.select_related(*FILE_TYPES).filter(id=document_id(id)).first()
         if not document:
             raise DocumentNotFound
         complete = document.status == Document.Status.COMPLETED

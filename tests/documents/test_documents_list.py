@@ -15,10 +15,10 @@ from tests.support.database import locked, waiting_for_lock
 from tests.support.factories import Tenant, at, recipient, uid
 from tests.support.server import Server, eventually
 
-STATUS_TAKES = "one of DRAFT, SENT, VIEWED, COMPLETED, DECLINED, CANCELLED, EXPIRED"
-LIMIT_TAKES = "a whole number from 1 to 100"
+STATUS_EXPECTED = "one of DRAFT, SENT, VIEWED, COMPLETED, DECLINED, CANCELLED, EXPIRED"
+LIMIT_EXPECTED = "a whole number from 1 to 100"
 HOURS = [at(f"2026-03-01 0{hour}:00:00") for hour in range(3)]
-CURSOR_TAKES = "the nextCursor of the previous page, with the same status filter"
+CURSOR_EXPECTED = "the nextCursor of the previous page, with the same filters"
 
 
 def store_golden(tenant: Tenant) -> list[Document]:
@@ -92,30 +92,30 @@ def test_documents_list_limit_is_1_to_100_and_25_by_default(acme: Tenant) -> Non
         assert len(titles(acme, f"?limit={limit}")) == limit
 
 
-# Parameter → what it takes, and values that are not valid; `&` begins another parameter.
+# Parameter → what it must be, and values that are not valid; `&` begins another parameter.
 NOT_VALID = {
     "status": (
-        STATUS_TAKES,
+        STATUS_EXPECTED,
         ["PARTIALLY_SIGNED", "", "sent", " SENT", "SENT ", "SENT,DRAFT", "DONE", "SENT\0"]
         + ["ＳＥＮＴ", "SENT&status=SENT", "&status=SENT"],
     ),
     "limit": (
-        LIMIT_TAKES,
+        LIMIT_EXPECTED,
         ["0", "101", "1000", "-1", "+5", "1e3", "1.0", "0x10", "05", "1_0", " 5", "5 ", "5\n"]
         + ["5\0", "9" * 5000, "0" * 400 + "5", "٣", "５", "1٣", "five", "null", ""]
         + ["5&limit=5", "&limit=5"],
     ),
-    "cursor": (CURSOR_TAKES, ["", "x&cursor=x", "&cursor="]),
+    "cursor": (CURSOR_EXPECTED, ["", "x&cursor=x", "&cursor="]),
 }
 
 
 @pytest.mark.parametrize("name", NOT_VALID)
 def test_documents_list_parameter_with_any_other_value_is_400(acme: Tenant, name: str) -> None:
-    takes, values = NOT_VALID[name]
+    expected, values = NOT_VALID[name]
     for value in values:
         response = acme.get(f"/documents?{name}={quote(value, safe='&=')}")
         assert response.status == 400
-        wrong = f"The query parameter '{name}' {problem_with(value)}: it takes {takes}."
+        wrong = f"The query parameter '{name}' {problem_with(value)}: it must be {expected}."
         assert response.error == wrong
 
 

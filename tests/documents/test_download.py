@@ -19,7 +19,7 @@ from tests.support.client import golden
 from tests.support.factories import Tenant, pdf, uid
 from tests.support.server import PATIENCE, Server, eventually
 
-TYPE_TAKES = "one of signed, original, certificate"
+TYPE_EXPECTED = "one of signed, original, certificate"
 TYPES = (None, "signed", "original", "certificate")
 
 
@@ -66,7 +66,7 @@ def test_download_of_an_unknown_type_is_400_also_for_an_unknown_document(acme: T
         ):
             response = acme.get(f"/documents/{id}/download?type={sent}")
             assert response.status == 400, sent
-            wrong = f"The query parameter 'type' {problem_with(sent)}: it takes {TYPE_TAKES}."
+            wrong = f"The query parameter 'type' {problem_with(sent)}: it must be {TYPE_EXPECTED}."
             assert response.error == wrong
     assert entries() == []
 

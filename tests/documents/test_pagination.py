@@ -13,7 +13,7 @@ from config.api.errors import InvalidParameter
 from documents.api.documents import Position
 from documents.api.pagination import decode_cursor, encode_cursor
 from documents.models import Document
-from tests.documents.test_documents_list import CURSOR_TAKES
+from tests.documents.test_documents_list import CURSOR_EXPECTED
 from tests.support import factories
 from tests.support.client import Response, forget_requests
 from tests.support.factories import Tenant, at
@@ -132,11 +132,14 @@ def cursor(acme: Tenant) -> str:
 
 
 def refused(tenant: Tenant, cursor: str, query: str = "") -> bool:
-    """Whether the cursor is a 400 that says what the parameter takes."""
+    """Whether the cursor is a 400 that says what the parameter must be."""
     response = tenant.get(f"/documents?cursor={quote(cursor, safe='')}{query}")
     if response.status != 400:
         return False
-    return response.error == f"The query parameter 'cursor' is not valid: it takes {CURSOR_TAKES}."
+    return (
+        response.error
+        == f"The query parameter 'cursor' is not valid: it must be {CURSOR_EXPECTED}."
+    )
 
 
 def test_cursor_that_is_changed_truncated_or_written_in_another_way_is_400(

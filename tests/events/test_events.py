@@ -27,7 +27,7 @@ from workspaces.models import Workspace
 
 pytestmark = pytest.mark.django_db(transaction=True)  # the feed shows what is committed
 
-AFTER_TAKES = "the nextCursor of an earlier response, or 'now'"
+AFTER_EXPECTED = "the nextCursor of an earlier response, or 'now'"
 STATUSES = [status for status in Document.Status.values if status != "DRAFT"]
 
 
@@ -167,21 +167,21 @@ def test_events_cursor_and_tag_stay_the_same_while_nothing_is_new(acme: Tenant) 
 
 
 @pytest.mark.parametrize(
-    ("name", "takes", "values"),
+    ("name", "expected", "values"),
     [
-        ("after", AFTER_TAKES, ["", "then", "now&after=now", "%00", "%F0%9F%96%8B"]),
+        ("after", AFTER_EXPECTED, ["", "then", "now&after=now", "%00", "%F0%9F%96%8B"]),
         ("type", f"one of {', '.join(EventType.values)}", ["", "document.signed"]),
         ("limit", "a whole number from 1 to 100", ["0", "101"]),
     ],
 )
 def test_events_refuse_other_parameters(
-    acme: Tenant, name: str, takes: str, values: list[str]
+    acme: Tenant, name: str, expected: str, values: list[str]
 ) -> None:
     for value in values:
         response = acme.get(f"/events?{name}={value}")
         assert response.status == 400
         assert f"'{name}'" in response.error
-        assert takes in response.error
+        assert expected in response.error
 
 
 def test_events_cursor_that_was_changed_or_is_another_workspaces_is_400(
