@@ -14,12 +14,14 @@ from django.utils.html import strip_tags
 from apikeys.models import ApiKey
 from apikeys.usage.models import KeyAddress
 from audit.models import Action, AuditEntry
-from tests.apikeys.test_admin_keys import LIST, form_of, page, raw_of
 from tests.support import factories, staff, usage
+from tests.support.cast import form_of, page_of, raw_of
 from tests.support.client import get
 from tests.support.factories import Tenant, at, uid
 from tests.support.staff import asked, body
 from workspaces.models import Membership
+
+LIST = reverse("admin:apikeys_apikey_changelist")
 
 
 def used(tenant: Tenant) -> None:
@@ -58,7 +60,7 @@ def text(response: Any) -> str:
 def test_key_page_says_all_that_is_known_of_the_key(acme: Tenant, ada: Client) -> None:
     used(acme)
     acme.key.revoke(by=acme.admin)
-    html = text(ada.get(page(acme.key)))
+    html = text(ada.get(page_of(acme.key)))
     for expected in (
         *("Acme sync", f"{acme.key.prefix}", "Revoked", "Acme", f"by {acme.admin.username}"),
         *("203.0.113.9", "203.0.113.7", "acme-sync/1.0", "609", "607"),
@@ -74,18 +76,18 @@ def test_key_page_says_all_that_is_known_of_the_key(acme: Tenant, ada: Client) -
 
 
 def test_key_page_offers_actions_and_no_change_to_its_admin(acme: Tenant, ada: Client) -> None:
-    html = text(ada.get(page(acme.key)))
+    html = text(ada.get(page_of(acme.key)))
     assert not re.search(r'<(input|select|textarea)[^>]*name="(name|workspace|prefix)"', html)
-    assert ada.post(page(acme.key), {"name": "Other"}).status_code == 405
-    history = ada.get(page(acme.key, "history"))["Location"]
+    assert ada.post(page_of(acme.key), {"name": "Other"}).status_code == 405
+    history = ada.get(page_of(acme.key, "history"))["Location"]
     assert history.endswith(f"?key_id__exact={acme.key.pk}")
     for name in ("roll", "revoke", "delete"):
-        assert page(acme.key, name) in html
+        assert page_of(acme.key, name) in html
     assert "To stop a key and keep it in the list, revoke it." in html
     ApiKey.objects.filter(pk=acme.key.pk).update(expires_at=Now())
-    html = text(ada.get(page(acme.key)))
-    assert page(acme.key, "delete") in html
-    assert page(acme.key, "roll") not in html
+    html = text(ada.get(page_of(acme.key)))
+    assert page_of(acme.key, "delete") in html
+    assert page_of(acme.key, "roll") not in html
     assert "revoke it" not in html
     assert "Expired" in html
 
@@ -99,9 +101,9 @@ def test_support_staff_who_are_admins_too_have_only_the_keys_of_their_workspace(
     for query in ({}, {"workspace": str(acme.workspace.pk)}, {"q": acme.key.prefix}):
         assert acme.key.name not in text(client.get(LIST, query))
     assert umbrella.key.name in text(client.get(LIST))
-    assert client.get(page(acme.key)).status_code == 404
+    assert client.get(page_of(acme.key)).status_code == 404
     for key in (acme.key, umbrella.key):
-        client.post(page(key, "revoke"))
+        client.post(page_of(key, "revoke"))
     assert acme.get("/me").status == 200
     assert umbrella.get("/me").status == 401
 
@@ -111,8 +113,8 @@ def test_key_page_of_a_deleted_key_leads_to_the_audit_log(
 ) -> None:
     acme.key.delete_by(by=acme.admin)
     log = reverse("admin:audit_auditentry_changelist")
-    assert ada.get(page(acme.key))["Location"] == f"{log}?key_id__exact={acme.key.pk}"
-    assert staff.signed_in(umbrella.admin).get(page(acme.key)).status_code == 404
+    assert ada.get(page_of(acme.key))["Location"] == f"{log}?key_id__exact={acme.key.pk}"
+    assert staff.signed_in(umbrella.admin).get(page_of(acme.key)).status_code == 404
     for key_id in ("x", uid(9), "%00"):
         assert ada.get(f"{LIST}{key_id}/change/").status_code == 404
 
@@ -122,9 +124,9 @@ def test_key_page_of_a_deleted_key_leads_to_the_audit_log(
 
 def roll(client: Client, key: ApiKey, ends: str = "24", **fields: str) -> Any:
     """Opens the form and sends it."""
-    form = form_of(body(client.get(page(key, "roll"))))
+    form = form_of(body(client.get(page_of(key, "roll"))))
     data = {**form, "old_key_ends": ends, **fields}
-    return client.post(page(key, "roll"), data)
+    return client.post(page_of(key, "roll"), data)
 
 
 def left(key: ApiKey) -> timedelta:
@@ -156,7 +158,7 @@ def test_key_roll_creates_a_key_and_the_old_one_ends_later(
 def test_key_pages_need_the_same_queries_however_many_keys_and_uses(
     acme: Tenant, ada: Client
 ) -> None:
-    urls = (LIST, reverse("admin:index"), page(acme.key))
+    urls = (LIST, reverse("admin:index"), page_of(acme.key))
     roll(ada, acme.key)
     counts = [len(asked(ada, url)) for url in urls]
     for number in range(20):
@@ -181,10 +183,10 @@ def test_key_roll_never_makes_a_key_expire_later(acme: Tenant, ada: Client) -> N
 
 
 def test_key_roll_sent_again_creates_nothing_and_says_so(acme: Tenant, ada: Client) -> None:
-    form = form_of(body(ada.get(page(acme.key, "roll"))))
+    form = form_of(body(ada.get(page_of(acme.key, "roll"))))
     data = {**form, "old_key_ends": "168"}
-    raw = raw_of(ada.post(page(acme.key, "roll"), data))
-    again = ada.post(page(acme.key, "roll"), {**data, "old_key_ends": "0"}, follow=True)
+    raw = raw_of(ada.post(page_of(acme.key, "roll"), data))
+    again = ada.post(page_of(acme.key, "roll"), {**data, "old_key_ends": "0"}, follow=True)
     assert "Nothing was created" in body(again)
     assert raw not in body(again)
     assert ApiKey.objects.count() == 2
@@ -193,28 +195,28 @@ def test_key_roll_sent_again_creates_nothing_and_says_so(acme: Tenant, ada: Clie
 
 
 def test_key_that_ended_cannot_be_rolled(acme: Tenant, ada: Client) -> None:
-    form = form_of(body(ada.get(page(acme.key, "roll"))))
+    form = form_of(body(ada.get(page_of(acme.key, "roll"))))
     acme.key.revoke(by=acme.admin)
     data = {**form, "old_key_ends": "0"}
     for response in (
-        ada.get(page(acme.key, "roll"), follow=True),
-        ada.post(page(acme.key, "roll"), data, follow=True),
+        ada.get(page_of(acme.key, "roll"), follow=True),
+        ada.post(page_of(acme.key, "roll"), data, follow=True),
     ):
         assert "has ended already" in body(response)
     assert ApiKey.objects.count() == 1
 
 
 def test_key_that_was_rolled_names_its_successor(acme: Tenant, ada: Client) -> None:
-    html = body(ada.get(page(acme.key, "roll")))
+    html = body(ada.get(page_of(acme.key, "roll")))
     assert f"A new key beside “Acme sync” (<code>{acme.key.prefix}…</code>)" in html
     assert "was rolled already" not in html
     roll(ada, acme.key)
     new = ApiKey.objects.exclude(pk=acme.key.pk).get()
-    successor = f'“<a href="{page(new)}">Acme sync</a>” (<code>{new.prefix}…</code>)'
+    successor = f'“<a href="{page_of(new)}">Acme sync</a>” (<code>{new.prefix}…</code>)'
     assert f'<div class="quiet">Replaced by {successor}</div>' in body(ada.get(LIST))
-    assert f"<dd>{successor}</dd>" in body(ada.get(page(acme.key)))
-    again = body(ada.get(page(acme.key, "roll")))
+    assert f"<dd>{successor}</dd>" in body(ada.get(page_of(acme.key)))
+    again = body(ada.get(page_of(acme.key, "roll")))
     assert f"was rolled already, and replaced by {successor}" in again
     new.delete_by(by=acme.admin)
-    for url in (LIST, page(acme.key), page(acme.key, "roll")):
+    for url in (LIST, page_of(acme.key), page_of(acme.key, "roll")):
         assert "eplaced by “" not in body(ada.get(url))

@@ -24,6 +24,7 @@ from apikeys.models import ApiKey
 from audit.models import Action, AuditEntry
 from config.console.formatting import exact
 from tests.support import factories
+from tests.support.cast import create_key, form_of, page_of, raw_of
 from tests.support.client import get
 from tests.support.database import privileges
 from tests.support.factories import Tenant, at, uid
@@ -35,28 +36,6 @@ NEW = reverse("admin:apikeys_apikey_add")
 START = reverse("admin:index")
 LOG = reverse("admin:audit_auditentry_changelist")
 REFUSED = reverse("admin:usage_refusedrequest_changelist")
-
-
-def page(key: ApiKey, name: str = "change") -> str:
-    return reverse(f"admin:apikeys_apikey_{name}", args=[key.pk])
-
-
-def form_of(html: str) -> dict[str, str]:
-    """The hidden fields of a page's form, but for the CSRF token."""
-    hidden = re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)"', html)
-    return {name: value for name, value in hidden if name != "csrfmiddlewaretoken"}
-
-
-def create(client: Client, name: str = "CRM sync", **fields: str) -> Any:
-    """Opens the form and sends it."""
-    form = form_of(body(client.get(NEW)))
-    return client.post(NEW, {**form, "name": name, **fields})
-
-
-def raw_of(response: Any) -> str:
-    """The raw key that a page shows."""
-    [raw] = set(re.findall(r"dtd_[A-Za-z0-9]{40}", body(response)))
-    return str(raw)
 
 
 # --- The list
@@ -139,9 +118,9 @@ def test_key_search_cuts_a_raw_key_in_the_address(acme: Tenant, ada: Client) -> 
 def test_key_creation_needs_a_name_and_may_have_an_expiry(ada: Client) -> None:
     html = body(ada.get(NEW)).split("<main")[1]
     assert re.findall(r'<(?:input|select) [^>]*name="(\w+)"[^>]* required', html) == ["name"]
-    raw_of(create(ada))
+    raw_of(create_key(ada))
     assert ApiKey.objects.get(name="CRM sync").expires_at is None
-    response = create(ada, "  Ünï <b>& co</b> 👩‍💻  ", expires="90")
+    response = create_key(ada, "  Ünï <b>& co</b> 👩‍💻  ", expires="90")
     key = ApiKey.objects.get(name="Ünï <b>& co</b> 👩‍💻")
     assert "<b>& co" not in body(ada.get(LIST))
     assert key.expires_at is not None
@@ -155,14 +134,14 @@ def test_key_is_shown_once_in_one_response_and_works(
     acme: Tenant, ada: Client, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.DEBUG):
-        response = create(ada)
+        response = create_key(ada)
     raw = raw_of(response)
     assert "no-store" in response["Cache-Control"]
     assert "cannot be shown again" in body(response)
     assert body(response).count(raw) == 1
     assert get("/api/v1/me", f"Bearer {raw}").json()["data"]["key"]["name"] == "CRM sync"
     sessions = [session.get_decoded() for session in Session.objects.all()]
-    pages = [body(ada.get(url)) for url in (LIST, page(ApiKey.objects.get(name="CRM sync")))]
+    pages = [body(ada.get(url)) for url in (LIST, page_of(ApiKey.objects.get(name="CRM sync")))]
     for place in (caplog.text, response.headers, response.cookies, sessions, pages):
         assert raw not in str(place)
     assert not LogEntry.objects.exists()
@@ -196,10 +175,10 @@ def test_key_creation_and_rolling_are_refused_above_100_active_keys(
     acme: Tenant, ada: Client
 ) -> None:
     fill(acme)
-    raw_of(create(ada))
+    raw_of(create_key(ada))
     text = "a workspace may have 100 active keys. Revoke or delete one that is not needed."
-    data = {**form_of(body(ada.get(page(acme.key, "roll")))), "old_key_ends": "24"}
-    for url, fields in ((NEW, {"name": "101"}), (page(acme.key, "roll"), {})):
+    data = {**form_of(body(ada.get(page_of(acme.key, "roll")))), "old_key_ends": "24"}
+    for url, fields in ((NEW, {"name": "101"}), (page_of(acme.key, "roll"), {})):
         response = ada.post(url, {**data, **form_of(body(ada.get(url))), **fields}, follow=True)
         assert text in body(response)
     by = ("--by", acme.admin.username)
@@ -208,10 +187,10 @@ def test_key_creation_and_rolling_are_refused_above_100_active_keys(
     assert ApiKey.objects.count() == 100
     assert not AuditEntry.objects.filter(action=Action.KEY_ROLLED).exists()
     assert acme.get("/me").status == 200
-    raw_of(ada.post(page(acme.key, "roll"), {**data, "old_key_ends": "0"}))  # ends at once
+    raw_of(ada.post(page_of(acme.key, "roll"), {**data, "old_key_ends": "0"}))  # ends at once
     for act in ("revoke", "delete"):
-        ada.post(page(ApiKey.objects.active().latest("created_at"), act))
-        raw_of(create(ada))
+        ada.post(page_of(ApiKey.objects.active().latest("created_at"), act))
+        raw_of(create_key(ada))
     assert ApiKey.objects.active().count() == 100
 
 
@@ -244,7 +223,7 @@ WRONG: list[tuple[dict[str, str], str]] = [
 
 def test_key_creation_names_its_errors(ada: Client) -> None:
     for fields, message in WRONG:
-        assert message in body(create(ada, **fields)), fields
+        assert message in body(create_key(ada, **fields)), fields
     assert ApiKey.objects.count() == 1
 
 
@@ -256,9 +235,9 @@ def test_key_pages_tell_workspaces_with_the_same_name_apart(acme: Tenant, ada: C
     for label in labels:
         for url in (LIST, NEW, LOG, REFUSED):
             assert label in body(ada.get(url)), url
-    assert labels[1] in body(create(ada, workspace=str(twin.pk)))
+    assert labels[1] in body(create_key(ada, workspace=str(twin.pk)))
     for name in ("change", "revoke", "roll", "delete"):
-        assert labels[1] in body(ada.get(page(key, name)))
+        assert labels[1] in body(ada.get(page_of(key, name)))
 
 
 def test_key_creation_form_belongs_to_one_user(acme: Tenant, umbrella: Tenant, ada: Client) -> None:
@@ -277,9 +256,9 @@ def test_key_creation_offers_the_workspaces_of_an_admin_of_several(
     Membership.objects.create(
         workspace=umbrella.workspace, user=acme.admin, role=Membership.Role.ADMIN
     )
-    assert "errornote" in body(create(ada))
-    assert "errornote" in body(create(ada, workspace=str(frozen.workspace.pk)))
-    raw_of(create(ada, workspace=str(umbrella.workspace.pk)))
+    assert "errornote" in body(create_key(ada))
+    assert "errornote" in body(create_key(ada, workspace=str(frozen.workspace.pk)))
+    raw_of(create_key(ada, workspace=str(umbrella.workspace.pk)))
     assert ApiKey.objects.get(name="CRM sync").workspace == umbrella.workspace
 
 
@@ -290,7 +269,7 @@ def test_keys_are_created_and_rolled_on_plans_with_the_api_only(
     sentence = "Nothing was created: keys are available on the plans Pro and Business, and Freebie"
     upgrade = f'<a href="{settings.UPGRADE_URL}">Change the plan</a>'
     data = {"name": "New", "new_id": "x", "old_key_ends": "0"}
-    for url in (NEW, page(freebie.key, "roll")):
+    for url in (NEW, page_of(freebie.key, "roll")):
         for response in (client.get(url, follow=True), client.post(url, data, follow=True)):
             assert sentence in body(response)
             assert upgrade in body(response)
@@ -303,10 +282,10 @@ def test_keys_are_created_and_rolled_on_plans_with_the_api_only(
     assert sentence in body(refused)
     raw_of(client.post(NEW, {**fields, "workspace": str(acme.workspace.pk)}))
     assert set(ApiKey.objects.filter(workspace=freebie.workspace)) == {freebie.key}
-    client.post(page(freebie.key, "revoke"))
+    client.post(page_of(freebie.key, "revoke"))
     freebie.key.refresh_from_db()
     assert freebie.key.revoked_at is not None
-    client.post(page(freebie.key, "delete"))
+    client.post(page_of(freebie.key, "delete"))
     assert not ApiKey.objects.filter(workspace=freebie.workspace).exists()
 
 
@@ -323,13 +302,13 @@ def test_key_pages_say_that_and_why_keys_are_refused(
         frozen: ("is suspended: its keys are refused", f'<a href="{why}">See why</a>', write),
     }.items():
         client.force_login(tenant.admin)
-        for url in (START, LIST, page(tenant.key)):
+        for url in (START, LIST, page_of(tenant.key)):
             html = body(client.get(url))
             for text in texts:
                 assert html.count(text) == 1, (url, text)
         assert body(client.get(LIST)).count("Refused at present") == 1  # not at the ended one
     client.force_login(acme.admin)
-    for url in (START, LIST, page(acme.key)):
+    for url in (START, LIST, page_of(acme.key)):
         assert "See why" not in body(client.get(url))
 
 
@@ -338,24 +317,24 @@ def test_key_pages_say_that_and_why_keys_are_refused(
 
 def test_key_revocation_keeps_it_listed_and_closes_the_api(acme: Tenant, ada: Client) -> None:
     ApiKey.objects.filter(pk=acme.key.pk).update(last_used_at=at("2026-01-05 10:00:00"))
-    assert "2026-01-05 10:00:00 UTC" in body(ada.get(page(acme.key, "revoke")))
+    assert "2026-01-05 10:00:00 UTC" in body(ada.get(page_of(acme.key, "revoke")))
     assert acme.get("/me").status == 200  # it only asks
-    html = body(ada.post(page(acme.key, "revoke"), follow=True))
-    link = f'<a href="{page(acme.key)}">Acme sync</a>'
+    html = body(ada.post(page_of(acme.key, "revoke"), follow=True))
+    link = f'<a href="{page_of(acme.key)}">Acme sync</a>'
     assert f"“{link}” ({acme.key.prefix}…) is revoked." in html
     assert "Revoked" in html
     assert acme.get("/me").status == 401
-    assert "Revoke…" not in body(ada.get(page(acme.key)))
-    ada.post(page(acme.key, "revoke"))  # which changes nothing
+    assert "Revoke…" not in body(ada.get(page_of(acme.key)))
+    ada.post(page_of(acme.key, "revoke"))  # which changes nothing
     entry = AuditEntry.objects.get(action=Action.KEY_REVOKED)
     assert (entry.key_prefix, entry.person) == (acme.key.prefix, acme.admin.username)
 
 
 def test_key_deletion_keeps_it_in_the_audit_log_only(acme: Tenant, ada: Client) -> None:
-    assert acme.key.name in body(ada.get(page(acme.key, "delete")))
+    assert acme.key.name in body(ada.get(page_of(acme.key, "delete")))
     assert acme.get("/me").status == 200
-    html = body(ada.post(page(acme.key, "delete"), follow=True))
-    link = f'<a href="{page(acme.key)}">Acme sync</a>'
+    html = body(ada.post(page_of(acme.key, "delete"), follow=True))
+    link = f'<a href="{page_of(acme.key)}">Acme sync</a>'
     assert f"“{link}” ({acme.key.prefix}…) is deleted." in html
     assert "No keys yet" in html
     assert acme.get("/me").status == 401

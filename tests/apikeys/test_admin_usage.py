@@ -16,8 +16,8 @@ from django.utils import timezone
 from apikeys.keys import today
 from apikeys.usage.models import KeyUsage, RefusedRequest
 from config.console.keyset import Position
-from tests.documents.test_queries import nodes, plan
 from tests.support import factories, staff
+from tests.support.cast import nodes, page_of, plan, text_of
 from tests.support.client import get
 from tests.support.factories import Tenant, uid
 from tests.support.staff import analyze, asked, errors, of, shown, signed_in
@@ -39,18 +39,9 @@ def seen(client: Client, query: str = "") -> list[int]:
     return [row.pk for row in shown(client, query, LIST).result_list]
 
 
-def page(client: Client, row: RefusedRequest) -> Any:
-    return client.get(reverse("admin:usage_refusedrequest_change", args=[row.pk]))
-
-
 def html(response: Any) -> str:
     assert response.status_code == 200
     return staff.body(response)
-
-
-def text_of(page: str) -> str:
-    """What a reader sees."""
-    return " ".join(re.sub(r"<[^>]+>", " ", page).split())
 
 
 def test_requests_are_seen_by_staff_and_by_admins_of_their_workspace(
@@ -64,10 +55,10 @@ def test_requests_are_seen_by_staff_and_by_admins_of_their_workspace(
     ]
     for client in (signed_in(staff.support()), signed_in(staff.operator())):
         assert sorted(seen(client)) == sorted(row.pk for row in rows)
-        assert all(page(client, row).status_code == 200 for row in rows)
+        assert all(client.get(page_of(row)).status_code == 200 for row in rows)
     client = signed_in(acme.admin)
     assert set(seen(client)) == {row.pk for row in rows[2:]}
-    assert [page(client, row).status_code for row in rows] == [404, 404, 200, 200]
+    assert [client.get(page_of(row)).status_code for row in rows] == [404, 404, 200, 200]
     assert seen(client, f"?q={'a' * 32}") == []
 
 
@@ -111,7 +102,8 @@ def test_foreign_document_reads_unknown(
         assert flusher.flush()
         [row] = shown(client, f"?q={id}", LIST).result_list
         texts = [
-            text_of(html(each)) for each in (client.get(LIST, {"q": str(id)}), page(client, row))
+            text_of(html(each))
+            for each in (client.get(LIST, {"q": str(id)}), client.get(page_of(row)))
         ]
         assert "There is no such document in this workspace." in texts[0]
         varying = rf"(\d{{4}}-\d\d-\d\d )?\d\d:\d\d:\d\d|{id}|{request}|{request[:8]}"

@@ -15,6 +15,7 @@ from apikeys import keys
 from apikeys.models import ApiKey
 from config.key_format import PUBLIC_LENGTH
 from tests.support import factories, roles
+from tests.support.cast import ENDS
 from tests.support.client import Response, get, golden
 from tests.support.factories import Tenant
 from tests.support.server import Server, eventually
@@ -25,14 +26,6 @@ ENDPOINTS = (
     "/api/v1/documents/00000000-0000-4000-8000-000000000001",
     "/api/v1/documents/00000000-0000-4000-8000-000000000001/download",
 )
-
-
-# What ends a key.
-ENDS: dict[str, Callable[[Tenant], object]] = {
-    "revoked": lambda t: t.key.revoke(by=t.admin),
-    "deleted": lambda t: t.key.delete_by(by=t.admin),
-    "expired": lambda t: ApiKey.objects.filter(pk=t.key.pk).update(expires_at=Now()),
-}
 
 
 def ended(tenant: Tenant, end: str) -> str:

@@ -9,62 +9,22 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from types import SimpleNamespace
-from typing import cast
-from uuid import UUID, uuid4
+from uuid import uuid4
 
 import pytest
 from django.core.cache import caches
 from django.utils import timezone
-from django_ratelimit import ALL
-from django_ratelimit.core import get_usage
 from pytest_django import Settings
 from redis import Redis
-from rest_framework.request import Request
 
 from apikeys.models import ApiKey
-from apikeys.throttling import KeyThrottle
 from config import cache
 from config.api.parameters import REQUESTS_PER_MINUTE, WINDOW
-from tests.support import factories
+from tests.support.cast import counted, left, used_up, with_window
 from tests.support.client import Response
 from tests.support.factories import Tenant
 from tests.support.proxy import HOST, Proxy
 from tests.support.server import Server, eventually
-
-
-def left(key_id: UUID) -> int:
-    """Seconds until the current window of a key ends."""
-    usage = get_usage(None, group="x", key=lambda *_: str(key_id), rate="300/60s", method=ALL)
-    return int(usage["time_left"]) + 1
-
-
-def with_window(tenant: Tenant, least: int, most: int = WINDOW) -> Tenant:
-    """The tenant with another key, whose current window ends in `least` to `most` seconds."""
-    id = next(id for id in iter(uuid4, None) if least <= left(id) <= most)
-    key, raw = factories.issue(tenant.workspace, "Windowed", tenant.admin, id=id)
-    return Tenant(tenant.workspace, tenant.admin, key, raw)
-
-
-def spend(tenant: Tenant, requests: int = REQUESTS_PER_MINUTE) -> Tenant:
-    """The tenant, whose key has made so many requests, or all that it may.
-
-    Only the throttle sees these requests.
-    """
-    request, view = SimpleNamespace(auth=tenant.key), SimpleNamespace(headers={})
-    for _ in range(requests):
-        KeyThrottle().allow_request(cast(Request, request), view)
-    return tenant
-
-
-def counted(tenant: Tenant, requests: int, least: int = 40, most: int = WINDOW) -> Tenant:
-    """The tenant with a key that has made so many requests in its current window."""
-    return spend(with_window(tenant, least, most), requests)
-
-
-def used_up(tenant: Tenant) -> Tenant:
-    """The tenant with a key that has made its 300 requests."""
-    return counted(tenant, REQUESTS_PER_MINUTE)
 
 
 def is_429(response: Response) -> bool:

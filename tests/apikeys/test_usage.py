@@ -19,8 +19,8 @@ from apikeys.usage.buffer import BUFFER
 from apikeys.usage.models import KeyAddress, KeyUsage
 from apikeys.usage.report import Usage
 from config.api.active_key import ActiveKey
-from tests.apikeys.test_rate_limit import spend
 from tests.support import factories
+from tests.support.cast import spend
 from tests.support.client import get
 from tests.support.database import url_of, waiting_for_lock
 from tests.support.factories import Tenant, uid

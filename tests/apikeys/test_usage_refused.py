@@ -14,10 +14,8 @@ from apikeys.usage import buffer, purge
 from apikeys.usage.buffer import BUFFER
 from apikeys.usage.models import RefusedRequest
 from documents.models import Document
-from tests.apikeys.test_authentication import ENDS
-from tests.apikeys.test_rate_limit import spend
-from tests.documents.test_queries import statements
 from tests.support import factories
+from tests.support.cast import ENDS, spend, statements
 from tests.support.client import Response, get
 from tests.support.factories import Tenant, uid
 from tests.support.server import eventually

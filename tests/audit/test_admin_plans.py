@@ -9,7 +9,7 @@ from django.urls import reverse
 
 from audit.models import Action, AuditEntry
 from config.console.keyset import Position
-from tests.documents.test_queries import nodes, plan
+from tests.support.cast import nodes, page_of, plan
 from tests.support.factories import Tenant, uid
 from tests.support.staff import (
     HISTORY,
@@ -121,10 +121,6 @@ def test_audit_list_of_an_admin_reads_indexes_too(busy: Tenant, umbrella: Tenant
         Membership.objects.get_or_create(
             workspace=umbrella.workspace, user=busy.admin, role="ADMIN"
         )
-
-
-def page_of(workspace: Workspace) -> str:
-    return reverse("admin:workspaces_workspace_change", args=[workspace.pk])
 
 
 def test_pages_of_operators_need_the_same_queries(acme: Tenant, desk: Client) -> None:

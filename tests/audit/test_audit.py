@@ -10,23 +10,20 @@ from audit.models import Action, AuditEntry
 from audit.record import record
 from audit.snapshots import DocumentSnapshot, FileSnapshot, KeySnapshot, WorkspaceSnapshot
 from tests.support import factories
+from tests.support.cast import downloads, entries
 from tests.support.factories import Tenant
-
-
-def entries(**fields: Any) -> list[AuditEntry]:
-    return list(AuditEntry.objects.filter(**fields).order_by("id"))
 
 
 @pytest.mark.usefixtures("as_owner")
 def test_audit_entry_names_survive_what_they_named(acme: Tenant) -> None:
     document = factories.document(acme.workspace, title="Lease")
     assert acme.get(f"/documents/{document.id}/download").status == 200
-    [before] = entries(action="document.downloaded")
+    [before] = downloads()
     document.title, acme.workspace.name = "Lease, corrected", "Acme Ltd"
     document.save()
     acme.workspace.save()
     acme.get(f"/documents/{document.id}/download")
-    after = entries(action="document.downloaded")[-1]
+    after = downloads()[-1]
     assert (after.document_title, after.workspace_name) == ("Lease, corrected", "Acme Ltd")
     acme.key.revoke(by=acme.admin)
     acme.key.revoke(by=acme.admin)  # nothing happens
@@ -35,7 +32,7 @@ def test_audit_entry_names_survive_what_they_named(acme: Tenant) -> None:
     document.recipients.all().delete()
     acme.workspace.delete()
     acme.admin.delete()
-    after = entries(action="document.downloaded")[0]
+    after = downloads()[0]
     assert model_to_dict(after) == model_to_dict(before)
     assert (after.key_name, after.key_prefix) == ("Acme sync", acme.key.prefix)
     assert (after.document_title, after.workspace_name) == ("Lease", "Acme")

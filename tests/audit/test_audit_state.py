@@ -25,8 +25,8 @@ from audit.sealing.leaves import TRUSTED
 from audit.sealing.note import Horizon, Statement
 from audit.sealing.witnesses import Bucket
 from config.console.formatting import time_tag
-from tests.documents.test_queries import nodes
 from tests.support import factories, seals
+from tests.support.cast import nodes
 from tests.support.database import without_triggers
 from tests.support.factories import Tenant
 from tests.support.staff import (

@@ -12,9 +12,8 @@ from audit.sealing import state
 from audit.sealing.keys import PrivateKey
 from audit.sealing.note import Horizon, Statement
 from audit.sealing.sealer import SealRefused
-from tests.audit.test_seal_audit import check_tree, other, sealed_ids  # noqa: F401 - a fixture
 from tests.support import roles, seals
-from tests.support.seals import KEY, as_owner, grow_older, seal, written
+from tests.support.seals import KEY, as_owner, grow_older, seal, sealed_ids, written
 
 HUGE = 4 * 10**18
 # A whole checkpoint, of a key with the same name.

@@ -16,32 +16,25 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection
 
-from audit.models import AuditEntry, Checkpoint, Leaf, Subtree
+from audit.models import AuditEntry, Checkpoint, Subtree
 from audit.sealing import sealer as sealing
 from audit.sealing.keys import PrivateKey
 from audit.sealing.note import Statement, open_note, read_notes
 from audit.sealing.sealer import Sealer, SealRefused
 from audit.sealing.tree import StoredTree
-from tests.support.seals import KEY, as_owner, complete_to, forget, seal, written
+from tests.support.seals import (
+    KEY,
+    as_owner,
+    check_tree,
+    complete_to,
+    forget,
+    seal,
+    sealed_ids,
+    written,
+)
 from tests.support.server import ROOT, eventually
 
 pytestmark = pytest.mark.usefixtures("transactional_db")
-
-
-def check_tree() -> None:
-    """Every leaf has its index and every checkpoint the root of its tree."""
-    indexes = list(Leaf.objects.order_by("index").values_list("index", flat=True))
-    assert indexes == list(range(len(indexes)))
-    tree = StoredTree()
-    for checkpoint in Checkpoint.objects.all():
-        statement = Statement.opened(checkpoint.note, [KEY.public])
-        assert statement.size == checkpoint.size
-        assert statement.root == tree.root(checkpoint.size)
-
-
-def sealed_ids() -> list[int]:
-    """The ids of the sealed entries, in the tree's order."""
-    return list(Leaf.objects.order_by("index").values_list("entry_id", flat=True))
 
 
 def all_ids() -> list[int]:

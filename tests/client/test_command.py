@@ -22,8 +22,8 @@ from dtd import models
 from apikeys.models import ApiKey
 from config.ports import free_port
 from documents.models import Document
-from tests.events.test_events import settled
 from tests.support import factories
+from tests.support.cast import settled
 from tests.support.examples import Examples, Requests
 from tests.support.factories import Tenant
 from tests.support.processes import read_terminal

@@ -20,9 +20,8 @@ import pytest
 from dtd import errors, models
 from dtd.errors import APIError
 
-from tests.apikeys.test_rate_limit import used_up
-from tests.events.test_events import settled
 from tests.support import factories
+from tests.support.cast import settled, used_up
 from tests.support.client import forget_requests
 from tests.support.factories import Tenant
 from tests.support.nginx import make_certificate

@@ -15,8 +15,8 @@ from mcp.types import CallToolResult, TextContent
 
 from audit.models import AuditEntry
 from config.ports import free_port
-from tests.events.test_events import settled
 from tests.support import factories
+from tests.support.cast import settled
 from tests.support.examples import Examples
 from tests.support.factories import Tenant
 from tests.support.proxy import HOST

@@ -12,6 +12,7 @@ from django.urls import reverse
 from apikeys.admin.section import ApiKeyAdmin
 from events.webhooks.models import Endpoint
 from tests.support import factories
+from tests.support.cast import page_of
 from tests.support.factories import Tenant
 from tests.support.staff import body, signed_in
 from tests.support.usage import refused
@@ -25,29 +26,23 @@ def target(client: Client, text: str) -> str:
     return str(client.get(SEARCH, {"q": text})["Location"])
 
 
-def page_of(name: str, pk: Any) -> str:
-    return reverse(f"admin:{name}_change", args=[pk])
-
-
 def test_search_with_one_result_leads_to_its_page(acme: Tenant, sam: Client, desk: Client) -> None:
     document = factories.listed(acme.workspace, 1)[0]
     [refusal] = refused(workspace_id=acme.workspace.pk)
-    assert target(sam, f"/api/v1/documents/{document.pk}") == page_of(
-        "documents_document", document.pk
-    )
+    assert target(sam, f"/api/v1/documents/{document.pk}") == page_of(document)
     ada = signed_in(acme.admin)
-    assert target(ada, acme.key.prefix) == page_of("apikeys_apikey", acme.key.pk)
-    assert target(ada, str(acme.key.pk)) == page_of("apikeys_apikey", acme.key.pk)
-    workspace = page_of("workspaces_workspace", acme.workspace.pk)
+    assert target(ada, acme.key.prefix) == page_of(acme.key)
+    assert target(ada, str(acme.key.pk)) == page_of(acme.key)
+    workspace = page_of(acme.workspace)
     assert target(sam, str(acme.workspace.pk)) == workspace
     assert target(sam, acme.admin.username) == workspace
     hook = endpoint(acme)
     Endpoint.objects.update(label="Billing")
     Endpoint.objects.update(url="https://Hooks.billing-2.example/secret?token=secret")
     for text in ("billing", "hooks.b", "billing-2.", "https://hooks.billing-2.example/secret"):
-        assert target(ada, text) == target(sam, text) == page_of("webhooks_endpoint", hook.pk)
+        assert target(ada, text) == target(sam, text) == page_of(hook)
     assert sam.get(SEARCH, {"q": "secret"}).status_code == 200  # it may be a token
-    request = page_of("usage_refusedrequest", refusal.pk)
+    request = page_of(refusal)
     assert target(desk, refusal.request_id) == request
 
 
@@ -59,7 +54,7 @@ def test_search_never_has_a_whole_key_in_a_url(acme: Tenant) -> None:
         client.get(SEARCH, {"q": f"is dtd_ the beginning? {acme.raw}"}),
     ):
         assert response["Location"] == f"{SEARCH}?q={acme.key.prefix}"
-    assert target(client, acme.key.prefix) == page_of("apikeys_apikey", acme.key.pk)
+    assert target(client, acme.key.prefix) == page_of(acme.key)
 
 
 def test_search_for_a_pasted_key_leads_support_to_why_it_is_refused(
@@ -97,4 +92,4 @@ def test_search_of_one_section_fails_alone(
     monkeypatch.setattr(ApiKeyAdmin, "found", fail)
     html = body(ada.get(SEARCH, {"q": acme.workspace.name}))
     assert "Developer settings could not be searched in time" in html
-    assert page_of("workspaces_workspace", acme.workspace.pk) in html
+    assert page_of(acme.workspace) in html

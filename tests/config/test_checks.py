@@ -29,38 +29,18 @@ from config import checks
 from config.checks import operation, redis
 from config.console import system
 from events.webhooks import monitoring
-from tests.support import factories, seals, server, staff
+from tests.support import factories, seals, staff
 from tests.support.database import backdated, url_of
 from tests.support.factories import Tenant
+from tests.support.processes import check
 from tests.support.proxy import HOST
 from tests.support.server import ROOT, eventually
 from tests.support.staff import body
 from workspaces.models import Session
 
-PRODUCTION = {
-    "HTTPS_ONLY": "yes",
-    "TRUSTED_PROXIES": "1",
-    "ALLOWED_HOSTS": "api.example.com",
-    "AUDIT_PUBLIC_KEYS": str(seals.KEY.public),
-    "AUDIT_WITNESSES": "file:/var/lib/documents-api/checkpoints,bucket",
-    "AUDIT_WITNESS_BUCKET": "documents-checkpoints",
-}
-COMMAND = [sys.executable, "manage.py", "check", "--deploy", "--database", "default"]
 PAGE = reverse("system")
 
 Check = Callable[..., list[CheckMessage]]
-
-
-def check(**environment: str) -> str:
-    """What the command prints on stderr, with the variables of production and these."""
-    done = subprocess.run(
-        [*COMMAND, "--fail-level", "WARNING"],
-        cwd=ROOT,
-        env={**os.environ, "DATABASE_URL": server.test_database_url(), **PRODUCTION, **environment},
-        capture_output=True,
-        text=True,
-    )
-    return done.stderr if done.returncode else ""
 
 
 def found(check: Check) -> str:

@@ -7,13 +7,12 @@ import pytest
 
 from config.api import errors
 from config.api.errors import ApiError
-from tests.apikeys.test_rate_limit import used_up
-from tests.slow.test_nginx import MALFORMED
 from tests.support import factories
+from tests.support.cast import used_up
 from tests.support.client import Response, get
 from tests.support.docs import text_of
 from tests.support.factories import Tenant
-from tests.support.nginx import Nginx, exchange, request
+from tests.support.nginx import MALFORMED, Nginx, exchange, request
 from tests.support.openapi import SCHEMA
 
 # Clients compare these words, so none may ever change.

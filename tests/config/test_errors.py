@@ -1,12 +1,10 @@
 """Errors: JSON with `error` everywhere under /api/, whatever goes wrong, and parts that heal."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from urllib.parse import quote
 from uuid import uuid4
 
 import pytest
-from django.db import connection, transaction
+from django.db import transaction
 from rest_framework.exceptions import (
     APIException,
     AuthenticationFailed,
@@ -19,7 +17,7 @@ from config.api.errors import ApiError, InvalidKey, PathNotFound, ServerError
 from config.api.exceptions import as_api_error
 from tests.support import factories
 from tests.support.client import get, golden
-from tests.support.database import execute
+from tests.support.database import execute, renamed
 from tests.support.factories import Tenant
 from tests.support.nginx import Nginx, exchange
 from tests.support.server import Server, eventually
@@ -139,17 +137,6 @@ def test_error_does_not_depend_on_a_body_or_its_type(server: Server, acme: Tenan
         b"Content-Type: application/x-nonsense\r\nContent-Length: 9\r\n\r\n{nonsense"
     )
     assert raw.startswith(b"HTTP/1.1 200 ")
-
-
-@contextmanager
-def renamed(table: str) -> Iterator[None]:
-    """The table is gone for a while: a defect as real as any."""
-    with connection.cursor() as cursor:
-        cursor.execute(f"ALTER TABLE {table} RENAME TO elsewhere")
-        try:
-            yield
-        finally:
-            cursor.execute(f"ALTER TABLE elsewhere RENAME TO {table}")
 
 
 @pytest.mark.usefixtures("as_owner")

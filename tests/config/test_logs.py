@@ -19,9 +19,9 @@ from django.conf import settings
 
 from apikeys import keys
 from config.request.logs import JsonFormatter, RedactingFormatter, redact
-from tests.config.test_errors import renamed
 from tests.support import factories, staff
 from tests.support.client import get
+from tests.support.database import renamed
 from tests.support.factories import Tenant
 from tests.support.fixtures import AccessLog
 from tests.support.nginx import Nginx, exchange, request

@@ -18,8 +18,8 @@ from events import feed
 from events.models import KEEP_DAYS, EventType
 from events.webhooks.admin.forms import MEANINGS
 from events.webhooks.policy import ATTEMPT_SECONDS
-from tests.apikeys.test_rate_limit import counted
 from tests.support import openapi
+from tests.support.cast import counted
 from tests.support.client import get, golden
 from tests.support.factories import Tenant
 from tests.support.openapi import OTHER_PATHS, SCHEMA, Json, SchemaMismatch, resolved

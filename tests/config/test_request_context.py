@@ -10,8 +10,8 @@ from django.test import Client, RequestFactory
 
 from audit.models import AuditEntry
 from config.request.context import actor, client_address, client_info, current_request
-from tests.apikeys.test_admin_keys import create, page
 from tests.support import factories
+from tests.support.cast import create_key, page_of
 from tests.support.factories import Tenant
 from tests.support.proxy import HOST
 from tests.support.server import Server
@@ -23,9 +23,9 @@ def test_client_info_is_recorded_when_an_admin_changes_keys(acme: Tenant) -> Non
     last = AuditEntry.objects.latest("id").pk
     client = Client(headers={"User-Agent": FIREFOX}, REMOTE_ADDR="203.0.113.9")
     client.force_login(acme.admin)
-    create(client)
-    client.post(page(acme.key, "revoke"), {"confirmed": "yes"})
-    client.post(page(acme.key, "delete"), {"confirmed": "yes"})
+    create_key(client)
+    client.post(page_of(acme.key, "revoke"), {"confirmed": "yes"})
+    client.post(page_of(acme.key, "delete"), {"confirmed": "yes"})
     entries = AuditEntry.objects.filter(pk__gt=last).order_by("id")
     assert list(entries.values_list("action", "address", "user_agent")) == [
         (action, "203.0.113.9", FIREFOX) for action in ("key.created", "key.revoked", "key.deleted")

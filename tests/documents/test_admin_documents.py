@@ -16,6 +16,7 @@ from documents.models import Document
 from documents.search import queries
 from documents.timeline import events
 from tests.support import factories
+from tests.support.cast import page_of
 from tests.support.database import no_entries
 from tests.support.factories import Tenant, at, uid
 from tests.support.staff import (
@@ -33,10 +34,6 @@ from tests.support.staff import (
 from workspaces.models import Workspace
 
 LOOKUP = reverse("admin:audit_auditentry_workspaces")
-
-
-def page(document: Document) -> str:
-    return reverse("admin:documents_document_change", args=[document.pk])
 
 
 @pytest.fixture
@@ -81,10 +78,10 @@ def test_documents_admin_shows_nothing_unasked(lease: Document, sam: Client) -> 
 def test_documents_admin_shows_recipients_with_the_permission_for_them_only(
     lease: Document, sam: Client
 ) -> None:
-    assert "bob@example.com" in body(sam.get(page(lease)))
+    assert "bob@example.com" in body(sam.get(page_of(lease)))
     user = factories.user("dan@support.example", is_staff=True)
     user.user_permissions.add(Permission.objects.get(codename="view_document"))
-    html = body(signed_in(user).get(page(lease)))
+    html = body(signed_in(user).get(page_of(lease)))
     assert "Lease &lt;b&gt;" in html
     assert "bob@example.com" not in html
 
@@ -135,7 +132,7 @@ def test_document_is_shown_in_the_list_and_on_a_page_without_buttons(
     html = body(sam.get(f"{DOCUMENTS}?q={lease.id}"))
     for text in (*both, "and 3 more", "2026-03-01 09:00:00 UTC", "2026-03-05 10:00:00 UTC"):
         assert text in html
-    html = body(sam.get(page(lease)))
+    html = body(sam.get(page_of(lease)))
     for text in (*both, "di@example.com", str(lease.id), f"?document_id__exact={lease.id}"):
         assert text in html
     for button in ('name="_save"', "deletelink", "add-row"):
@@ -154,7 +151,7 @@ def test_document_page_has_a_timeline(acme: Tenant, sam: Client) -> None:
         completed_at=at("2026-03-02 10:00:00"),
     )
     assert acme.get(f"/documents/{document.id}/download").status == 200
-    html = body(sam.get(page(document)))
+    html = body(sam.get(page_of(document)))
     timeline = re.search(r'<ol class="timeline">(.*?)</ol>', html, re.DOTALL)
     assert timeline
     events = re.findall(r"<li[^>]*>(.*?)</li>", timeline[1], re.DOTALL)
@@ -184,7 +181,7 @@ def test_timeline_ends_with_the_completion_which_never_expires(acme: Tenant) -> 
 def test_document_page_shows_the_newest_entries_of_many(acme: Tenant, sam: Client) -> None:
     document = factories.document(acme.workspace, created_at=at("2026-01-01 09:00:00"))
     happened(51, document_id=document.id, **of(acme.workspace))
-    html = body(sam.get(page(document)))
+    html = body(sam.get(page_of(document)))
     assert html.count("Downloaded (") == 50
     assert "Only the newest entries of the audit log are shown here." in html
 
@@ -201,7 +198,7 @@ def viewed() -> list[tuple[str, str, str, str]]:
 
 def test_document_page_that_is_opened_is_recorded_each_time(lease: Document, sam: Client) -> None:
     for opened in (1, 2):
-        body(sam.get(page(lease)))
+        body(sam.get(page_of(lease)))
         entry = ("sam@support.example", "Acme", "Lease <b>", str(lease.id))
         assert viewed() == [entry] * opened
     # The workspace's own admins see who has read their document.
@@ -214,12 +211,12 @@ def test_document_page_that_is_opened_is_recorded_each_time(lease: Document, sam
 def test_document_page_that_is_not_shown_is_not_recorded(
     acme: Tenant, lease: Document, sam: Client
 ) -> None:
-    assert sam.head(page(lease)).status_code == 200
-    assert sam.post(page(lease)).status_code == 405
-    assert Client().get(page(lease)).status_code == 302
+    assert sam.head(page_of(lease)).status_code == 200
+    assert sam.post(page_of(lease)).status_code == 405
+    assert Client().get(page_of(lease)).status_code == 302
     for each in (DOCUMENTS, f"{DOCUMENTS}?q={lease.id}"):
         body(sam.get(each))
-    assert sam.get(page(lease).replace(str(lease.id), str(uid(9)))).status_code in (302, 404)
+    assert sam.get(page_of(lease).replace(str(lease.id), str(uid(9)))).status_code in (302, 404)
     assert viewed() == []
 
 
@@ -228,7 +225,7 @@ def test_document_page_is_not_shown_without_its_entry(transactional_db: None, ac
     sam = signed_in(support())
     sam.raise_request_exception = False
     with no_entries():
-        response = sam.get(page(document))
+        response = sam.get(page_of(document))
     assert response.status_code == 500
     assert b"Lease" not in response.content
 
@@ -303,7 +300,7 @@ def test_documents_of_a_workspace_are_open_to_its_admins(acme: Tenant, lease: Do
         assert text not in listed
     for query, found in [("", [mine]), ("?q=ahn", [mine]), (f"?q={mine.pk}", [mine])]:
         assert shown(client, query, DOCUMENTS).result_list == found
-    html = body(client.get(page(mine)))
+    html = body(client.get(page_of(mine)))
     for text in ("Ähnlich", "ada@example.com", "Downloaded (original)", "Acme sync"):
         assert text in html
     assert "/download" not in html
@@ -319,7 +316,7 @@ def test_documents_that_are_deleted_or_of_others_do_not_exist_for_an_admin(
     client = signed_in(acme.admin)
     pages = set()
     for id in (lease.pk, theirs.pk, uid(9)):
-        response = client.get(page(Document(id=id)))
+        response = client.get(page_of(Document(id=id)))
         assert response.status_code == 404
         pages.add(re.sub('name="csrfmiddlewaretoken" value="[^"]+"', "", body(response)))
         for query in (f"?q={id}", f"?q={str(id)[:8]}"):
@@ -338,13 +335,13 @@ def test_timeline_of_an_admin_has_no_entries_of_another_workspace(
     document = factories.document(umbrella.workspace)
     assert umbrella.get(f"/documents/{document.pk}/download").status == 200
     Document.objects.filter(pk=document.pk).update(workspace=acme.workspace)
-    assert "Umbrella" not in body(signed_in(acme.admin).get(page(document)))
-    assert "Umbrella sync" in body(signed_in(support()).get(page(document)))
+    assert "Umbrella" not in body(signed_in(acme.admin).get(page_of(document)))
+    assert "Umbrella sync" in body(signed_in(support()).get(page_of(document)))
 
 
 def test_documents_admin_is_closed_to_members(acme: Tenant, lease: Document) -> None:
     client = signed_in(member(acme.workspace, "bob@acme.example"))
-    for url in (DOCUMENTS, page(lease), LOOKUP):
+    for url in (DOCUMENTS, page_of(lease), LOOKUP):
         response = client.get(url)
         assert response.status_code == 403
         assert b"Lease" not in response.content

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 import pytest
 from requests_cache import CachedSession
 
-from tests.apikeys.test_rate_limit import counted
 from tests.support import factories
+from tests.support.cast import counted
 from tests.support.client import get
 from tests.support.factories import Tenant
 from tests.support.nginx import Nginx, exchange, request

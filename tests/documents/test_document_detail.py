@@ -5,8 +5,8 @@ from urllib.parse import quote
 
 import pytest
 
-from tests.documents.test_documents_list import store_golden
 from tests.support import factories
+from tests.support.cast import store_golden
 from tests.support.client import compact, golden
 from tests.support.factories import Tenant, at, uid
 from tests.support.server import Server

@@ -1,8 +1,6 @@
 """GET /api/v1/documents: the workspace's documents, newest first; status, limit, cursor."""
 
-import re
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 from urllib.parse import quote
 
 import pytest
@@ -10,6 +8,7 @@ from django.utils import timezone
 
 from documents.models import Document
 from tests.support import factories
+from tests.support.cast import problem_with, store_golden
 from tests.support.client import compact, golden
 from tests.support.database import locked, waiting_for_lock
 from tests.support.factories import Tenant, at, recipient, uid
@@ -19,26 +18,6 @@ STATUS_EXPECTED = "one of DRAFT, SENT, VIEWED, COMPLETED, DECLINED, CANCELLED, E
 LIMIT_EXPECTED = "a whole number from 1 to 100"
 HOURS = [at(f"2026-03-01 0{hour}:00:00") for hour in range(3)]
 CURSOR_EXPECTED = "the nextCursor of the previous page, with the same filters"
-
-
-def store_golden(tenant: Tenant) -> list[Document]:
-    """Stores the documents of the golden list, not in the order in which it has them.
-
-    One has a value in each field and a recipient of each role, one has nothing that can be missing.
-    """
-
-    def columns(value: dict[str, Any]) -> dict[str, Any]:
-        """The fields of an object, by the names of their columns."""
-        computed = ("progress", "recipients", "links")
-        given = {name: field for name, field in value.items() if name not in computed}
-        return {re.sub("[A-Z]", lambda m: f"_{m[0].lower()}", n): v for n, v in given.items()}
-
-    documents = []
-    for value in sorted(golden("documents")["data"], key=lambda value: str(value["title"])):
-        documents.append(factories.document(tenant.workspace, **columns(value)))
-        for each in reversed(value["recipients"]):
-            recipient(documents[-1], **columns(each))
-    return documents
 
 
 def titles(tenant: Tenant, query: str = "") -> list[str]:
@@ -78,11 +57,6 @@ def test_documents_list_status_returns_only_documents_with_this_status(acme: Ten
         factories.document(acme.workspace, each, title=each)
     for status in ("DRAFT", "SENT", "VIEWED", "COMPLETED", "DECLINED", "CANCELLED", "EXPIRED"):
         assert titles(acme, f"?status={status}") == [status]
-
-
-def problem_with(value: str) -> str:
-    """What is wrong with a value, of which `&` begins another one."""
-    return "is given more than once" if "&" in value else "is not valid" if value else "is empty"
 
 
 def test_documents_list_limit_is_1_to_100_and_25_by_default(acme: Tenant) -> None:

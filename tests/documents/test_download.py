@@ -2,7 +2,6 @@
 
 import io
 import os
-from http.client import HTTPConnection
 from typing import Any
 
 import pytest
@@ -11,25 +10,15 @@ from django.forms.models import model_to_dict
 from django.utils import timezone
 from pypdf import PdfReader
 
-from audit.models import AuditEntry
 from documents.models import Document
-from tests.documents.test_documents_list import problem_with
 from tests.support import factories
+from tests.support.cast import downloads, path_of, problem_with, started
 from tests.support.client import golden
 from tests.support.factories import Tenant, pdf, uid
-from tests.support.server import PATIENCE, Server, eventually
+from tests.support.server import Server, eventually
 
 TYPE_EXPECTED = "one of signed, original, certificate"
 TYPES = (None, "signed", "original", "certificate")
-
-
-def entries() -> list[AuditEntry]:
-    """The trail of downloads, oldest first."""
-    return list(AuditEntry.objects.filter(action="document.downloaded").order_by("id"))
-
-
-def path_of(document: Document, file_type: str | None = None) -> str:
-    return f"/documents/{document.id}/download" + (f"?type={file_type}" if file_type else "")
 
 
 @pytest.mark.parametrize("status", Document.Status.values)
@@ -50,7 +39,7 @@ def test_download_of_each_status_has_its_files_and_its_default(acme: Tenant, sta
         text = PdfReader(io.BytesIO(response.body)).pages[0].extract_text()
         assert f"Lease: {expected}" in text
         sent.append(expected)
-    assert [entry.file_type for entry in entries()] == sent
+    assert [entry.file_type for entry in downloads()] == sent
 
 
 def test_download_of_an_unknown_type_is_400_also_for_an_unknown_document(acme: Tenant) -> None:
@@ -68,7 +57,7 @@ def test_download_of_an_unknown_type_is_400_also_for_an_unknown_document(acme: T
             assert response.status == 400, sent
             wrong = f"The query parameter 'type' {problem_with(sent)}: it must be {TYPE_EXPECTED}."
             assert response.error == wrong
-    assert entries() == []
+    assert downloads() == []
 
 
 def test_download_does_not_negotiate_accept(acme: Tenant) -> None:
@@ -84,7 +73,7 @@ def test_download_is_in_the_audit_log_under_the_key_s_name(server: Server, acme:
     document = factories.document(acme.workspace, "COMPLETED", title="Lease")
     before = timezone.now()
     response = server.get(path_of(document, "certificate"), acme.raw, user_agent="sync/1.0")
-    [entry] = entries()
+    [entry] = downloads()
     assert before <= entry.created_at <= timezone.now()
     assert str(entry.created_at.tzinfo) == "UTC"
     facts = model_to_dict(entry, exclude=["id", "created_at"])
@@ -127,14 +116,14 @@ def test_download_entry_has_the_address_that_trusted_proxies_vouch_for(
         settings.TRUSTED_PROXIES = proxies
         headers = {} if forwarded is None else {"x_forwarded_for": forwarded}
         assert acme.get(path_of(document), **headers).status == 200
-    assert [entry.address for entry in entries()] == [address for *_, address in ADDRESSES]
+    assert [entry.address for entry in downloads()] == [address for *_, address in ADDRESSES]
 
 
 def test_download_entry_holds_any_user_agent(server: Server, acme: Tenant) -> None:
     document = factories.document(acme.workspace)
     for agent in ("agent " * 500, "", acme.bearer, "\xe9\xff"):
         assert server.get(path_of(document), acme.raw, user_agent=agent).status == 200
-    agents = [entry.user_agent for entry in entries()]
+    agents = [entry.user_agent for entry in downloads()]
     assert agents[:3] == [("agent " * 500)[:500], "", f"Bearer {acme.key.prefix}…"]
     assert len(agents) == 4  # what becomes of other bytes is the server's to say
 
@@ -144,13 +133,6 @@ def large(acme: Tenant) -> tuple[Document, bytes]:
     """A document whose original is far larger than all buffers on its way."""
     content = os.urandom(1024 * 1024) * 96
     return factories.document(acme.workspace, content=content), content
-
-
-def started(server: Server, tenant: Tenant, document: Document) -> HTTPConnection:
-    """A download of which nothing has been read."""
-    client = HTTPConnection("127.0.0.1", server.port, timeout=PATIENCE)
-    client.request("GET", f"/api/v1{path_of(document)}", headers={"Authorization": tenant.bearer})
-    return client
 
 
 def test_download_entry_is_there_although_the_client_hung_up_after_the_first_byte(
@@ -167,13 +149,13 @@ def test_download_entry_is_there_although_the_client_hung_up_after_the_first_byt
     for _ in range(20):  # other requests are served meanwhile
         assert server.get("/documents", acme.raw).status == 200
     assert server.store.forwarded - before < len(content) * 3 / 4  # the rest is not in memory
-    [entry] = entries()
+    [entry] = downloads()
     assert entry.request_id == response.headers["Request-Id"]
     response.close()
     client.close()
     assert eventually(lambda: server.store.connections == 0), "the store's connection stays open"
     assert server.store.forwarded - before < len(content) * 3 / 4
-    assert len(entries()) == 1
+    assert len(downloads()) == 1
     assert server.get("/me", acme.raw).status == 200
 
 

@@ -14,8 +14,8 @@ from config.api.errors import RangeNotSatisfiable
 from documents.download.filenames import content_disposition
 from documents.download.ranges import ByteRange, parse_range
 from documents.models import Document
-from tests.documents.test_download import path_of, started
 from tests.support import factories
+from tests.support.cast import downloads, path_of, started
 from tests.support.client import OF_ONE_RESPONSE, Response
 from tests.support.factories import Tenant, at, uid
 from tests.support.nginx import Nginx
@@ -46,10 +46,6 @@ def made(tenant: Tenant, content: bytes = CONTENT, **fields: Any) -> Document:
     document.original.created_at = STORED
     document.original.save()
     return document
-
-
-def entries(action: str = "document.downloaded") -> list[AuditEntry]:
-    return list(AuditEntry.objects.filter(action=action).order_by("id"))
 
 
 def of_the_file(response: Response) -> dict[str, str]:
@@ -93,7 +89,7 @@ def test_download_head_has_the_same_headers(front: Server, acme: Tenant, lease: 
     assert (head.status, head.body) == (200, b"")
     own = dict.fromkeys(OF_ONE_RESPONSE)
     assert of_the_file(head) | own == get | own
-    assert len(entries()) == 1
+    assert len(downloads()) == 1
 
 
 # Range → first byte, last byte of a file of 1,000.
@@ -166,7 +162,7 @@ def test_download_range_is_a_206_with_that_part_or_the_whole_file_or_416(
         response = sent(header)
         assert (response.status, response.headers["content-range"]) == (416, "bytes */1000")
         assert response.error == "The file has no such bytes: it has 1000."
-    assert [(entry.byte_range, entry.file_sha256) for entry in entries()] == [
+    assert [(entry.byte_range, entry.file_sha256) for entry in downloads()] == [
         (byte_range, DIGEST.hexdigest()) for byte_range in ("7-8/1000", "500-999/1000", "")
     ]
 
@@ -224,7 +220,7 @@ def test_download_conditions_are_judged_in_the_order_of_the_rfc(
             assert response.headers["cache-control"] == "private, no-cache"
         if response.status == 412:
             assert "If-Match" in response.error
-    assert len(entries()) == sum(status in (200, 206) for _, status in CONDITIONS)
+    assert len(downloads()) == sum(status in (200, 206) for _, status in CONDITIONS)
 
 
 def test_download_conditions_do_not_open_what_is_closed(
@@ -311,7 +307,7 @@ def test_download_that_object_storage_cannot_send_is_503_and_no_entry(
     assert response.status == 503
     assert response.headers["retry-after"] == "5"
     assert "Try again in 5 seconds" in response.error
-    assert entries() == []
+    assert downloads() == []
     assert "Responded 503" in front.log_of(response)
 
 
@@ -329,13 +325,13 @@ def test_download_is_one_entry_committed_before_its_first_byte(
     connection = started(front, acme, document)
     response = connection.getresponse()
     response.read(1)
-    assert [each.document_id for each in entries()] == [lease.id, document.id]
+    assert [each.document_id for each in downloads()] == [lease.id, document.id]
     front.store.refuse()  # a short body never looks complete
     with pytest.raises((IncompleteRead, ConnectionResetError)):
         response.read()
     connection.close()
     response.close()
-    assert len(entries()) == 2
+    assert len(downloads()) == 2
 
 
 def test_download_signed_url_reaches_neither_the_client_nor_a_log(
@@ -347,7 +343,7 @@ def test_download_signed_url_reaches_neither_the_client_nor_a_log(
     nginx.store.alter = failing_after(1)
     failed = nginx.get(path_of(lease), acme.raw)
     assert failed.status == 503
-    assert len(entries()) == 2
+    assert len(downloads()) == 2
     told = f"{response.headers}{failed.headers}{failed.body!r}{nginx.written()}{nginx.log()}"
     assert response.headers["request-id"] in nginx.written()
     for secret in ("X-Amz", "Signature", f"_storage/{HOST}", lease.original.object_key, acme.raw):

@@ -12,8 +12,8 @@ from django.test import override_settings
 from config.api.errors import InvalidParameter
 from documents.api.documents import Position
 from documents.api.pagination import decode_cursor, encode_cursor
+from documents.api.parameters import CURSOR_EXPECTED
 from documents.models import Document
-from tests.documents.test_documents_list import CURSOR_EXPECTED
 from tests.support import factories
 from tests.support.client import Response, forget_requests
 from tests.support.factories import Tenant, at
@@ -136,10 +136,8 @@ def refused(tenant: Tenant, cursor: str, query: str = "") -> bool:
     response = tenant.get(f"/documents?cursor={quote(cursor, safe='')}{query}")
     if response.status != 400:
         return False
-    return (
-        response.error
-        == f"The query parameter 'cursor' is not valid: it must be {CURSOR_EXPECTED}."
-    )
+    assert response.error == InvalidParameter("cursor", CURSOR_EXPECTED).detail
+    return True
 
 
 def test_cursor_that_is_changed_truncated_or_written_in_another_way_is_400(

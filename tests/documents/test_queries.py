@@ -1,17 +1,15 @@
 """What the database is asked: few statements, the same whatever a page holds, over the indexes."""
 
-import json
 import re
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable
 from urllib.parse import quote
 
 import pytest
-from django.db import connection, transaction
+from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from tests.apikeys.test_rate_limit import spend, with_window
 from tests.support import factories
+from tests.support.cast import nodes, plan, spend, statements, with_window
 from tests.support.client import get
 from tests.support.factories import Tenant, at
 from workspaces.models import Workspace
@@ -35,13 +33,6 @@ def shape(sql: str) -> str:
         for table in dict.fromkeys(tables)
     ]
     return f"{sql.split()[0]} {' + '.join(counted)}"
-
-
-def statements(tenant: Tenant, path: str, method: str = "GET", status: int = 200) -> list[str]:
-    """The SQL of one request."""
-    with CaptureQueriesContext(connection) as captured:
-        assert tenant.get(path, method).status == status
-    return [query["sql"] for query in captured]
 
 
 def shapes(tenant: Tenant, path: str, method: str = "GET", status: int = 200) -> list[str]:
@@ -130,31 +121,6 @@ def full(acme: Tenant, umbrella: Tenant) -> Tenant:
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE documents_document")
     return acme
-
-
-def plan(sql: str, *avoided: str) -> dict[str, Any]:
-    """The statement's plan, which scans a whole table only where no index can be used.
-
-    Tables as small as the tests' would be scanned or not depending on their statistics.
-
-    Args:
-        avoided: further methods of the planner that are the last resort.
-    """
-    with transaction.atomic(), connection.cursor() as cursor:
-        for method in ("seqscan", *avoided):
-            cursor.execute(f"SET LOCAL enable_{method} = off")
-        cursor.execute(f"EXPLAIN (FORMAT JSON) {sql}")
-        [[found]] = cursor.fetchall()
-        transaction.set_rollback(True)  # the settings are for this statement alone
-    whole = json.loads(found) if isinstance(found, str) else found
-    node: dict[str, Any] = whole[0]["Plan"]
-    return node
-
-
-def nodes(node: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    yield node
-    for child in node.get("Plans", []):
-        yield from nodes(child)
 
 
 @pytest.mark.usefixtures("as_owner")  # ANALYZE

@@ -15,8 +15,8 @@ from django.test.utils import CaptureQueriesContext
 from documents.models import Document, DocumentStatus, Recipient, RecipientStatus, TitleWord
 from documents.search import queries
 from documents.search.parameters import NAMES, SORTS, TIMES
-from tests.documents.test_queries import nodes
 from tests.support import factories
+from tests.support.cast import nodes
 from tests.support.client import forget_requests
 from tests.support.factories import Tenant, at, uid
 

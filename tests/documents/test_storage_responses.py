@@ -24,10 +24,9 @@ from django.core.management import CommandError, call_command
 from audit.models import AuditEntry
 from documents import storage
 from documents.s3 import Archived, Missing, OutOfReach, StorageError, client
-from tests.slow.test_nginx_storage import tls_in_front_of
 from tests.support import factories
 from tests.support.factories import Tenant
-from tests.support.nginx import make_certificate
+from tests.support.nginx import make_certificate, tls_in_front_of
 from tests.support.proxy import HOST, Proxy
 
 pytestmark = pytest.mark.slow

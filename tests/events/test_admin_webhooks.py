@@ -18,8 +18,8 @@ from config.console.formatting import exact
 from events.webhooks import secrets, services
 from events.webhooks.models import TEST_EVENT, Delivery, Endpoint
 from events.webhooks.policy import MOST_ENDPOINTS
-from tests.apikeys.test_admin_keys import form_of
 from tests.support import factories, staff, webhooks
+from tests.support.cast import form_of, page_of
 from tests.support.database import privileges
 from tests.support.factories import Tenant
 from tests.support.staff import body
@@ -29,14 +29,6 @@ LIST = reverse("admin:webhooks_endpoint_changelist")
 NEW = reverse("admin:webhooks_endpoint_add")
 DELIVERIES = reverse("admin:webhooks_delivery_changelist")
 START = reverse("admin:index")
-
-
-def page(endpoint: Endpoint, name: str = "change") -> str:
-    return reverse(f"admin:webhooks_endpoint_{name}", args=[endpoint.pk])
-
-
-def page_of(delivery: Delivery, name: str = "change") -> str:
-    return reverse(f"admin:webhooks_delivery_{name}", args=[delivery.pk])
 
 
 @pytest.fixture
@@ -76,7 +68,7 @@ def test_webhook_creation_shows_the_secret_once_and_stores_it_encrypted(
     assert endpoint.enabled
     assert secrets.decrypt(endpoint.secret) == raw
     assert "no-store" in response.headers["Cache-Control"]
-    for url in (page(endpoint), LIST, START):
+    for url in (page_of(endpoint), LIST, START):
         assert raw not in body(ada.get(url))
     assert_nowhere(raw)
     entry = newest(Action.WEBHOOK_CREATED)
@@ -129,7 +121,7 @@ def test_workspace_may_have_twenty_webhooks(acme: Tenant, ada: Client) -> None:
 def test_webhook_change_of_address_and_events(hook: Endpoint, ada: Client) -> None:
     Endpoint.objects.update(failing_since=timezone.now())
     new: dict[str, Any] = {"url": "https://new.example/?key=1", "types": ["document.sent"]}
-    response = ada.post(page(hook, "edit"), new, follow=True)
+    response = ada.post(page_of(hook, "edit"), new, follow=True)
     assert "The changes are saved." in body(response)
     hook.refresh_from_db()
     assert (hook.url, hook.types) == (new["url"], new["types"])
@@ -138,7 +130,7 @@ def test_webhook_change_of_address_and_events(hook: Endpoint, ada: Client) -> No
         f"https://new.example/… ({hook.pk}): URL was {PUBLIC_URL}; "
         "document.completed → document.sent"
     )
-    ada.post(page(hook, "edit"), new)
+    ada.post(page_of(hook, "edit"), new)
     assert AuditEntry.objects.filter(action=Action.WEBHOOK_CHANGED).count() == 1
 
 
@@ -146,36 +138,36 @@ def test_webhook_has_a_name_whose_changes_are_recorded(ada: Client) -> None:
     create(ada, label="  CRM,  production ")
     hook = Endpoint.objects.get()
     assert hook.label == "CRM, production"
-    for url in (LIST, page(hook), page(hook, "edit")):
+    for url in (LIST, page_of(hook), page_of(hook, "edit")):
         assert "CRM, production" in body(ada.get(url))
     new = {"url": URL, "types": hook.types, "label": ""}
     for label in ("n" * 101, "dtd_" + "a" * 40, "a\x07b", "a\0b"):
-        assert "Nothing was saved" in body(ada.post(page(hook, "edit"), {**new, "label": label}))
-    ada.post(page(hook, "edit"), new)
+        assert "Nothing was saved" in body(ada.post(page_of(hook, "edit"), {**new, "label": label}))
+    ada.post(page_of(hook, "edit"), new)
     assert newest(Action.WEBHOOK_CHANGED).detail == (
         f"{PUBLIC_URL} ({hook.pk}): name: CRM, production → none"
     )
-    assert f"<h1>{PUBLIC_URL}</h1>" in body(ada.get(page(hook)))  # without a name
+    assert f"<h1>{PUBLIC_URL}</h1>" in body(ada.get(page_of(hook)))  # without a name
 
 
 def test_webhook_switched_off_and_on(hook: Endpoint, acme: Tenant, ada: Client) -> None:
-    assert "are not sent to" in body(ada.get(page(hook, "switch_off")))
+    assert "are not sent to" in body(ada.get(page_of(hook, "switch_off")))
     hook.refresh_from_db()
     assert hook.enabled
-    html = body(ada.post(page(hook, "switch_off"), follow=True))
+    html = body(ada.post(page_of(hook, "switch_off"), follow=True))
     hook.refresh_from_db()
     assert (hook.enabled, hook.disabled_reason) == (False, "")
     assert hook.disabled_at is not None
     assert f"Events since {exact(hook.disabled_at)} were not sent to it" in strip_tags(html)
-    assert ada.get(page(hook, "switch_off")).status_code == 302  # it is off
+    assert ada.get(page_of(hook, "switch_off")).status_code == 302  # it is off
     assert newest(Action.WEBHOOK_SWITCHED_OFF).detail == f"{PUBLIC_URL} ({hook.pk})"
     assert "Webhook <a" not in body(ada.get(START))  # the admin did it
     Endpoint.objects.update(failing_since=timezone.now())
-    html = strip_tags(body(ada.post(page(hook, "switch_on"), follow=True)))
+    html = strip_tags(body(ada.post(page_of(hook, "switch_on"), follow=True)))
     assert "It is on: events from now on are sent to it." in html
     missed = f"Events since {exact(hook.disabled_at)} were not sent to it: read them with GET /api"
     assert missed in html
-    assert "were not sent" not in body(ada.post(page(hook, "switch_on"), follow=True))
+    assert "were not sent" not in body(ada.post(page_of(hook, "switch_on"), follow=True))
     hook = Endpoint.objects.get()
     assert (hook.enabled, hook.disabled_at, hook.failing_since) == (True, None, None)
     assert newest(Action.WEBHOOK_SWITCHED_ON).person == acme.admin.username
@@ -214,8 +206,8 @@ def test_webhook_secret_rolled_signs_beside_the_old_one_for_a_day(
     hook: Endpoint, ada: Client
 ) -> None:
     old = secrets.decrypt(hook.secret)
-    form = form_of(body(ada.get(page(hook, "roll"))))
-    raw = raw_of(ada.post(page(hook, "roll"), form))
+    form = form_of(body(ada.get(page_of(hook, "roll"))))
+    raw = raw_of(ada.post(page_of(hook, "roll"), form))
     hook.refresh_from_db()
     assert secrets.decrypt(hook.secret) == raw
     assert secrets.decrypt(hook.previous_secret) == old
@@ -224,7 +216,7 @@ def test_webhook_secret_rolled_signs_beside_the_old_one_for_a_day(
     assert timedelta(hours=23) < left <= timedelta(hours=24)
     assert_nowhere(raw)
     assert newest(Action.WEBHOOK_SECRET_ROLLED).detail == f"{PUBLIC_URL} ({hook.pk})"
-    again = body(ada.post(page(hook, "roll"), form, follow=True))  # a reload
+    again = body(ada.post(page_of(hook, "roll"), form, follow=True))  # a reload
     assert "Nothing was rolled" in again
     assert "the previous secret signs too until" in again
     hook.refresh_from_db()
@@ -237,15 +229,15 @@ def test_webhook_deletion_erases_the_secrets_and_keeps_the_deliveries(
     delivery = webhooks.failed(hook)
     webhooks.delivery(hook)
     services.roll_secret(hook, by=acme.admin, seen="None")
-    assert "Pending deliveries are discarded." in body(ada.get(page(hook, "delete")))
-    html = body(ada.post(page(hook, "delete"), follow=True))
+    assert "Pending deliveries are discarded." in body(ada.get(page_of(hook, "delete")))
+    html = body(ada.post(page_of(hook, "delete"), follow=True))
     assert f"The webhook {PUBLIC_URL} is deleted." in html
     hook.refresh_from_db()
     assert hook.deleted_at is not None
     assert (hook.secret, hook.previous_secret) == ("", "")
     assert newest(Action.WEBHOOK_DELETED).detail == f"{PUBLIC_URL} ({hook.pk})"
     for client in (ada, sam):
-        html = body(client.get(page(hook)))
+        html = body(client.get(page_of(hook)))
         assert f"The webhook was deleted on {exact(hook.deleted_at)}." in strip_tags(html)
         assert "Not sent: the webhook was deleted" in html
         assert delivery.public_event_id in html
@@ -254,12 +246,12 @@ def test_webhook_deletion_erases_the_secrets_and_keeps_the_deliveries(
         assert staff.shown(client, "?state=deleted", LIST).result_list == [hook]
         assert staff.shown(client, "", LIST).result_list == []
     for name in ("edit", "roll", "delete", "test", "again", "switch_on"):
-        assert ada.post(page(hook, name)).status_code == 404
+        assert ada.post(page_of(hook, name)).status_code == 404
     assert ada.post(page_of(delivery, "again")).status_code == 404
 
 
 def test_webhook_test_event_is_added_to_the_queue(hook: Endpoint, ada: Client) -> None:
-    html = body(ada.post(page(hook, "test"), follow=True))
+    html = body(ada.post(page_of(hook, "test"), follow=True))
     assert "A test event is on its way." in html
     [delivery] = Delivery.objects.all()
     assert (delivery.type, delivery.state) == (TEST_EVENT, "PENDING")
@@ -275,13 +267,13 @@ def test_webhook_failed_deliveries_are_sent_again(hook: Endpoint, ada: Client) -
     webhooks.delivery(hook)  # its first attempt is to come
     three = [webhooks.failed(hook), webhooks.failed(hook), waiting]
     accepted = webhooks.delivered(hook)
-    assert "Send all undelivered again (3)" in body(ada.get(page(hook)))
-    html = body(ada.post(page(hook, "again"), follow=True))
+    assert "Send all undelivered again (3)" in body(ada.get(page_of(hook)))
+    html = body(ada.post(page_of(hook, "again"), follow=True))
     assert "3 deliveries are being sent again." in html
     due = Delivery.objects.filter(state="PENDING", next_attempt_at__lte=timezone.now())
     assert due.filter(pk__in=[each.pk for each in three], failures=0).count() == 3
     assert newest(Action.WEBHOOK_SENT_AGAIN).detail.endswith(": 3 failed deliveries")
-    assert "No deliveries to send again." in body(ada.post(page(hook, "again"), follow=True))
+    assert "No deliveries to send again." in body(ada.post(page_of(hook, "again"), follow=True))
     accepted.refresh_from_db()
     assert accepted.state == "DELIVERED"
     ada.post(page_of(accepted, "again"))
@@ -327,14 +319,14 @@ def test_webhook_list_shows_state_last_delivery_and_failures_of_a_day(
 def test_what_follows_a_webhook_s_host_is_for_its_admins_alone(
     hook: Endpoint, ada: Client, sam: Client
 ) -> None:
-    assert "token=letmein" in body(ada.get(page(hook)))
+    assert "token=letmein" in body(ada.get(page_of(hook)))
     for client in (sam, staff.signed_in(staff.operator())):
-        html = body(client.get(page(hook)))
+        html = body(client.get(page_of(hook)))
         assert PUBLIC_URL in html
         assert "letmein" not in html
         assert "whsec_" not in html
     for name in ("switch_on", "test", "again"):  # buttons, and no links
-        assert ada.get(page(hook, name))["Location"] == page(hook)
+        assert ada.get(page_of(hook, name))["Location"] == page_of(hook)
     assert AuditEntry.objects.filter(action__startswith="webhook.").count() == 1
 
 
@@ -344,7 +336,7 @@ def test_webhook_pages_say_that_deliveries_wait(who: str, request: Any) -> None:
     hook = webhooks.endpoint(tenant)
     delivery = webhooks.delivery(hook)
     client = staff.signed_in(tenant.admin)
-    for url in (page(hook), page_of(delivery), NEW):
+    for url in (page_of(hook), page_of(delivery), NEW):
         assert "deliveries wait until" in body(client.get(url))
     Delivery.objects.update(failures=1)
     html = body(client.get(page_of(delivery)))
@@ -355,12 +347,12 @@ def test_webhook_pages_say_that_deliveries_wait(who: str, request: Any) -> None:
     for when in ("once the webhook is switched on", "once the workspace may use the API"):
         webhooks.failed(hook)
         for url, text in (
-            (page(hook, "test"), f"A test event was added. It is sent {when}."),
+            (page_of(hook, "test"), f"A test event was added. It is sent {when}."),
             (page_of(webhooks.failed(hook), "again"), f"It is sent again {when}."),
-            (page(hook, "again"), f"1 delivery is sent again {when}."),
+            (page_of(hook, "again"), f"1 delivery is sent again {when}."),
         ):
             assert text in body(client.post(url, follow=True))
-        on = body(client.post(page(hook, "switch_on"), follow=True))
+        on = body(client.post(page_of(hook, "switch_on"), follow=True))
     assert "Pending deliveries are sent once the workspace may use the API." in on
 
 
@@ -372,13 +364,15 @@ def test_webhook_deliveries_are_paged_and_filtered(
     other = webhooks.endpoint(acme)
     first, second = webhooks.delivery(other), webhooks.delivery(other, {"status": 503})
     for state, expected in (("PENDING", first), ("RETRYING", second)):
-        assert staff.shown(ada, f"?state={state}", page(other)).result_list == [expected]
-    listed = staff.shown(ada, url=page(hook))
+        assert staff.shown(ada, f"?state={state}", page_of(other)).result_list == [expected]
+    listed = staff.shown(ada, url=page_of(hook))
     assert listed.result_list == [refused, *made[::-1][:49]]
-    assert staff.shown(ada, listed.older_url, page(hook)).result_list == made[::-1][49:]
+    assert staff.shown(ada, listed.older_url, page_of(hook)).result_list == made[::-1][49:]
     for query in ("?state=FAILED", "?type=document.sent", f"?q={refused.public_event_id}"):
-        assert staff.shown(ada, query, page(hook)).result_list == [refused]
-    assert staff.shown(ada, "?state=FAILED&type=document.completed", page(hook)).result_list == []
+        assert staff.shown(ada, query, page_of(hook)).result_list == [refused]
+    assert (
+        staff.shown(ada, "?state=FAILED&type=document.completed", page_of(hook)).result_list == []
+    )
 
 
 @pytest.mark.django_db(transaction=True)
@@ -388,10 +382,10 @@ def test_webhook_deliveries_are_found_by_event_and_document(acme: Tenant, umbrel
     ours, theirs = (Delivery.objects.get(endpoint=each) for each in hooks)
     ada, sam = staff.signed_in(acme.admin), staff.signed_in(staff.support())
     for text in (documents[0].pk, f"/api/v1/documents/{documents[0].pk}", ours.public_event_id):
-        for client, url in ((ada, page(hooks[0])), (ada, DELIVERIES), (sam, DELIVERIES)):
+        for client, url in ((ada, page_of(hooks[0])), (ada, DELIVERIES), (sam, DELIVERIES)):
             assert staff.shown(client, f"?q={text}", url).result_list == [ours]
     assert staff.shown(ada, f"?q={documents[1].pk}", DELIVERIES).result_list == []
-    assert staff.shown(ada, f"?q={theirs.public_event_id}", page(hooks[0])).result_list == []
+    assert staff.shown(ada, f"?q={theirs.public_event_id}", page_of(hooks[0])).result_list == []
     assert staff.shown(sam, "", DELIVERIES).result_list == []
     assert staff.errors(ada, "?state=PENDING", DELIVERIES).keys() == {"q"}
 
@@ -417,7 +411,7 @@ def test_delivery_page_shows_the_body_and_every_attempt(hook: Endpoint, ada: Cli
     assert "Send again" not in due  # on its way
     assert "as soon as possible" in due
     moved = webhooks.delivery(hook, {"status": 302})
-    for url in (page_of(moved), page(hook)):
+    for url in (page_of(moved), page_of(hook)):
         assert "Redirects are not followed." in body(ada.get(url))
 
 
@@ -425,11 +419,11 @@ def test_delivery_page_shows_the_body_and_every_attempt(hook: Endpoint, ada: Cli
 @pytest.mark.parametrize("text", ["%00", "9" * 40, "%ED%A0%80"])
 def test_webhook_pages_accept_any_input(hook: Endpoint, ada: Client, text: str) -> None:
     ada.raise_request_exception = False
-    for url in (LIST, DELIVERIES, page(hook), page_of(webhooks.failed(hook)), NEW):
+    for url in (LIST, DELIVERIES, page_of(hook), page_of(webhooks.failed(hook)), NEW):
         for name in ("q", "state", "type", "workspace", "after", "other"):
             assert ada.get(f"{url}?{name}={text}").status_code in (200, 302), (url, name)
     for kind in ("endpoint", "delivery"):
         for name in ("change", "history", "delete"):
             url = f"/admin/webhooks/{kind}/{text}/{name}/"
             assert ada.get(url).status_code in (403, 404), url
-    assert ada.post(page(hook, "roll"), {"seen": text}).status_code == 302
+    assert ada.post(page_of(hook, "roll"), {"seen": text}).status_code == 302

@@ -7,7 +7,7 @@ from urllib.parse import quote
 from uuid import uuid4
 
 import pytest
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
 from hypothesis import HealthCheck, given
@@ -20,7 +20,8 @@ from events import feed as feeds
 from events import purge
 from events.models import KEEP_DAYS, Event, EventType, public_id
 from tests.support import factories
-from tests.support.client import forget_requests, get
+from tests.support.cast import feed, feed_page, settled
+from tests.support.client import get
 from tests.support.factories import Tenant, uid
 from tests.support.server import eventually
 from workspaces.models import Workspace
@@ -31,46 +32,11 @@ AFTER_EXPECTED = "the nextCursor of an earlier response, or 'now'"
 STATUSES = [status for status in Document.Status.values if status != "DRAFT"]
 
 
-def request(tenant: Tenant, after: str | None = None, **query: str) -> Any:
-    """One page: the whole body."""
-    query |= {"after": after} if after else {}
-    text = "&".join(f"{name}={quote(value)}" for name, value in query.items())
-    response = tenant.get(f"/events?{text}")
-    assert response.status == 200, response
-    return response.json()
-
-
-def settled() -> bool:
-    """Whether every transaction with an event has ended, and so has each that began before it.
-
-    Other tests use the same PostgreSQL, and the feed waits for their transactions too.
-    """
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT coalesce(max(transaction), 0)"
-            " < pg_snapshot_xmin(pg_current_snapshot())::text::bigint FROM events_event"
-        )
-        return bool(cursor.fetchone()[0])
-
-
-def feed(tenant: Tenant, after: str | None = None, **query: str) -> list[tuple[str, str]]:
-    """The events that follow, as (type, document id), over as many pages as there are."""
-    assert eventually(settled)
-    found: list[tuple[str, str]] = []
-    while True:
-        forget_requests()  # the rate limit is not the matter
-        page = request(tenant, after, **query)
-        found += [(event["type"], event["data"]["id"]) for event in page["data"]]
-        after = page["nextCursor"]
-        if not page["data"]:
-            return found
-
-
 def test_event_has_the_shape_of_standard_webhooks(acme: Tenant) -> None:
     before = timezone.now()
     [document] = factories.listed(acme.workspace, 1, id=uid(1))
     assert eventually(settled)
-    page = request(acme)
+    page = feed_page(acme)
     assert list(page) == ["data", "nextCursor"]
     [created, sent] = page["data"]
     links = ["link" in acme.get(f"/events?limit={limit}").headers for limit in (1, 2)]
@@ -145,7 +111,7 @@ def test_events_of_one_type_and_those_to_come(acme: Tenant) -> None:
     factories.listed(acme.workspace, 5, status="CANCELLED")
     found = feed(acme, type="document.cancelled", limit="2")
     assert [type for type, _ in found] == ["document.cancelled"] * 5
-    page = request(acme, after="now")
+    page = feed_page(acme, after="now")
     assert page["data"] == []
     assert "link" not in acme.get("/events?after=now").headers
     [new] = factories.listed(acme.workspace, 1, status="DRAFT")
@@ -155,14 +121,14 @@ def test_events_of_one_type_and_those_to_come(acme: Tenant) -> None:
 def test_events_cursor_and_tag_stay_the_same_while_nothing_is_new(acme: Tenant) -> None:
     factories.listed(acme.workspace, 3)
     assert eventually(settled)
-    after = request(acme)["nextCursor"]
+    after = feed_page(acme)["nextCursor"]
     first = acme.get(f"/events?after={quote(after)}")
     assert first.json() == {"data": [], "nextCursor": after}
     again = acme.get(f"/events?after={quote(after)}", if_none_match=first.headers["etag"])
     assert (again.status, again.body) == (304, b"")
     end = feeds.end_of_feed(acme.workspace.id).next
     old = end._replace(time=end.time - timedelta(days=2))
-    after = request(acme, feeds.encode(old, acme.workspace.id))["nextCursor"]
+    after = feed_page(acme, feeds.encode(old, acme.workspace.id))["nextCursor"]
     assert feeds.decode(after, acme.workspace.id).time >= end.time  # no old one, which would expire
 
 
@@ -187,7 +153,7 @@ def test_events_refuse_other_parameters(
 def test_events_cursor_that_was_changed_or_is_another_workspaces_is_400(
     acme: Tenant, umbrella: Tenant
 ) -> None:
-    cursor = request(acme)["nextCursor"]
+    cursor = feed_page(acme)["nextCursor"]
     changed = ("B" if cursor[0] == "A" else "A") + cursor[1:]
     assert acme.get(f"/events?after={quote(changed)}").status == 400
     assert umbrella.get(f"/events?after={quote(cursor)}").status == 400

@@ -20,8 +20,8 @@ from events import feed as feeds
 from events.models import Event, public_id
 from events.webhooks import services
 from events.webhooks.models import Delivery
-from tests.events.test_events import feed, request, settled
 from tests.support import factories
+from tests.support.cast import feed, feed_page, settled
 from tests.support.client import forget_requests
 from tests.support.database import url_of
 from tests.support.factories import Tenant
@@ -73,7 +73,7 @@ def test_events_of_concurrent_writers_are_each_shown_once_and_in_order(acme: Ten
     while True:
         ended = not any(writer.is_alive() for writer in writers) and settled()
         forget_requests()
-        page = request(acme, after, limit=str(random.Random(len(seen)).randint(1, 20)))  # noqa: S311
+        page = feed_page(acme, after, limit=str(random.Random(len(seen)).randint(1, 20)))  # noqa: S311
         seen += page["data"]
         after = page["nextCursor"]
         if ended and not page["data"]:
@@ -93,12 +93,12 @@ def test_events_of_a_transaction_that_began_first_and_ends_last_are_not_skipped(
 ) -> None:
     first, second = (d.pk for d in factories.listed(acme.workspace, 2, status="DRAFT"))
     assert eventually(settled)
-    after = request(acme, after="now")["nextCursor"]
+    after = feed_page(acme, after="now")["nextCursor"]
     with transaction.atomic():
         change("SENT", first)
         in_thread(change, "SENT", second).join()
         shown: list[Any] = []
-        in_thread(lambda: shown.append(request(acme, after)["data"])).join()
+        in_thread(lambda: shown.append(feed_page(acme, after)["data"])).join()
         assert shown == [[]]  # the one that is committed waits for the one that is not
     assert [id for _, id in feed(acme, after)] == [str(first), str(second)]
 
@@ -108,7 +108,7 @@ def test_events_of_one_document_stay_in_order_when_numbers_of_transactions_do_no
 ) -> None:
     other, document = (d.pk for d in factories.listed(acme.workspace, 2, status="DRAFT"))
     assert eventually(settled)
-    after = request(acme, after="now")["nextCursor"]
+    after = feed_page(acme, after="now")["nextCursor"]
     with transaction.atomic():
         change("SENT", other)  # it has its number now
         in_thread(change, "SENT", document).join()
@@ -224,7 +224,7 @@ def test_events_of_transactions_whose_numbers_and_ids_are_in_any_order_are_each_
 def test_events_after_a_restore_start_anew(acme: Tenant, capsys: Any) -> None:
     factories.listed(acme.workspace, 3)
     before = feed(acme)
-    cursor = request(acme, after="now")["nextCursor"]
+    cursor = feed_page(acme, after="now")["nextCursor"]
     call_command("restart_events")
     assert "starts anew" in capsys.readouterr().out
     assert AuditEntry.objects.get(action="command.run").detail == "The feed of events starts anew"

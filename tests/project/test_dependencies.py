@@ -31,3 +31,14 @@ def test_runtime_dependencies_are_those_that_are_imported() -> None:
     packages = {of[name][0].lower().replace("_", "-") for name in foreign if name in of}
     assert packages - BROUGHT_ALONG <= named
     assert named - NAMED_ONLY <= packages
+
+
+def test_no_test_imports_from_a_test_module() -> None:
+    """What two modules need is in tests/support."""
+    modules = [*(ROOT / "tests").rglob("*.py"), *(ROOT / "bench").rglob("*.py")]
+    found = [
+        str(each.relative_to(ROOT))
+        for each in modules
+        if re.search(r"^(from|import) tests[.]\w+[.]test_", each.read_text(), re.MULTILINE)
+    ]
+    assert found == []

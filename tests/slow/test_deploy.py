@@ -12,24 +12,22 @@ import sys
 from collections.abc import Iterator
 from ipaddress import ip_address, ip_network
 from pathlib import Path
-from typing import Any
 
 import httpx
 import pytest
-import yaml
 from django.conf import settings
 
 from audit.models import AuditEntry, Checkpoint
 from config import env
 from config.ports import accepts_connections, free_port
 from tests.support import factories, seals, server
+from tests.support.deploy import DEPLOY, compose
 from tests.support.factories import Tenant
 from tests.support.nginx import program
 from tests.support.proxy import HOST
 from tests.support.receiver import delivers
 from tests.support.server import PATIENCE, ROOT, STOP_PATIENCE, Server, eventually
 
-DEPLOY = ROOT / "deploy"
 UNITS = sorted((DEPLOY / "systemd").glob("documents-api*"))
 SERVICES = [unit for unit in UNITS if unit.suffix == ".service"]
 REST = ("pages", "worker", "housekeeping")  # that compose.yaml runs too
@@ -275,11 +273,6 @@ def test_container_has_the_code_and_does_not_run_as_root() -> None:
     ours = {name for name in packages if (ROOT / name).is_dir()}
     assert copied >= ours | {"manage.py", "templates", "examples", "docs/openapi.json"}
     assert re.findall(r"^USER (.*)$", text, re.MULTILINE) == ["documents-api"]
-
-
-def compose() -> dict[str, Any]:
-    services: dict[str, Any] = yaml.safe_load((DEPLOY / "compose.yaml").read_text())["services"]
-    return services
 
 
 def test_compose_file_pins_images_mounts_files_that_exist_and_opens_only_nginx() -> None:

@@ -17,8 +17,8 @@ import pytest
 
 from config.ports import accepts_connections, free_port
 from tests.drill.__main__ import guide
-from tests.slow.test_deploy import DEPLOY, compose
 from tests.support import nginx_files
+from tests.support.deploy import DEPLOY, compose
 from tests.support.nginx import program
 from tests.support.proxy import HOST
 from tests.support.redis_service import redis_program

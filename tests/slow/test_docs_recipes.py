@@ -14,8 +14,8 @@ from django.core.management import call_command
 from config.docs.pages import PAGES
 from config.ports import free_port
 from documents.models import Document
-from tests.events.test_events import settled
 from tests.support import factories
+from tests.support.cast import settled
 from tests.support.docs import samples, text_of
 from tests.support.examples import Examples
 from tests.support.factories import Tenant
@@ -24,11 +24,6 @@ from tests.support.receiver import Receiver
 from tests.support.seals import KEY, seal
 from tests.support.server import eventually
 from tests.support.webhooks import SECRET, signed
-
-
-@pytest.fixture
-def lease(acme: Tenant) -> Document:
-    return factories.document(acme.workspace, "COMPLETED", title="Lease agreement")
 
 
 @pytest.fixture

@@ -61,11 +61,6 @@ def receiver(examples: Examples) -> Iterator[Receiver]:
         running.kill()
 
 
-@pytest.fixture
-def lease(acme: Tenant) -> Document:
-    return factories.document(acme.workspace, "COMPLETED", file_name="Lease.pdf")
-
-
 def received(examples: Examples) -> dict[str, str]:
     """The PDFs that it has saved, by their paths, with their SHA-256; it leaves nothing else."""
     folder = examples.folder / "received"

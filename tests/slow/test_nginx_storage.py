@@ -1,10 +1,7 @@
 """nginx and object storage with an https URL."""
 
-import contextlib
 import os
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,56 +9,12 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from config.ports import free_port
 from tests.support import factories
 from tests.support.factories import Tenant
-from tests.support.nginx import Nginx, make_certificate, program
-from tests.support.nginx_files import temp_paths
-from tests.support.proxy import HOST
-from tests.support.server import EXEC, eventually, running
+from tests.support.nginx import Nginx, make_certificate, tls_in_front_of
+from tests.support.server import running
 
 SYSTEM_TRUST = "/etc/ssl/certs/ca-certificates.crt"
-TLS = """
-error_log stderr crit;
-pid {folder}/pid;
-events {{}}
-http {{
-    access_log off;
-    client_body_temp_path {folder};
-    proxy_temp_path {folder};
-    {temp}
-    server {{
-        listen {host}:{port} ssl;
-        ssl_certificate {folder}/tls/certificate.pem;
-        ssl_certificate_key {folder}/tls/key.pem;
-        location / {{
-            proxy_set_header Host $http_host;
-            proxy_pass http://{store};
-        }}
-    }}
-}}
-"""
-
-
-def configured(folder: Path, port: int, store: str) -> str:
-    """nginx's configuration for object storage over TLS."""
-    return TLS.format(folder=folder, host=HOST, port=port, store=store, temp=temp_paths(folder))
-
-
-@contextlib.contextmanager
-def tls_in_front_of(store: str, folder: Path) -> Iterator[str]:
-    """Object storage over TLS, with the certificate in the folder; yields its host and port."""
-    port = free_port()
-    configuration = folder / "nginx.conf"
-    configuration.write_text(configured(folder, port, store))
-    command = [program("nginx", "nginx-light"), "-c", str(configuration), "-g", "daemon off;"]
-    process = subprocess.Popen([sys.executable, "-c", EXEC, *command])
-    try:
-        assert eventually((folder / "pid").exists)
-        yield f"{HOST}:{port}"
-    finally:
-        process.terminate()
-        process.wait()
 
 
 @pytest.fixture

@@ -9,8 +9,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from tests.events.test_events import settled
 from tests.support import factories
+from tests.support.cast import settled
 from tests.support.client import golden
 from tests.support.factories import Tenant, at
 from tests.support.openapi import SCHEMA_FILE

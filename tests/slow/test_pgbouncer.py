@@ -11,9 +11,9 @@ from urllib.parse import urlsplit
 import pytest
 
 from config.ports import accepts_connections, free_port
-from tests.config.test_checks import check
 from tests.support import server
 from tests.support.nginx import program
+from tests.support.processes import check
 from tests.support.proxy import HOST
 from tests.support.server import eventually
 

@@ -26,8 +26,8 @@ from audit.models import AuditEntry
 from documents import storage
 from documents.models import Document, StoredFile
 from events.models import Generation
-from tests.events.test_events import settled
 from tests.support import factories
+from tests.support.cast import settled
 from tests.support.client import forget_requests
 from tests.support.examples import Examples, Requests
 from tests.support.factories import Tenant, at

@@ -49,6 +49,16 @@ def locked(table: str) -> Iterator[None]:
 
 
 @contextlib.contextmanager
+def renamed(table: str) -> Iterator[None]:
+    """The table is gone for a while: a defect as real as any."""
+    execute(f"ALTER TABLE {table} RENAME TO elsewhere")
+    try:
+        yield
+    finally:
+        execute(f"ALTER TABLE elsewhere RENAME TO {table}")
+
+
+@contextlib.contextmanager
 def without_triggers() -> Iterator[None]:
     """The owner, whose connection this must be, has switched off what protects the audit log."""
     tables = [model._meta.db_table for model in apps.get_app_config("audit").get_models()]

@@ -18,6 +18,7 @@ from pytest_django import DjangoDbBlocker
 from documents import storage
 from tests.support import factories, roles, seals, staff
 from tests.support.browser import browser, chromium  # noqa: F401 - fixtures
+from tests.support.cast import lease  # noqa: F401 - a fixture
 from tests.support.client import api_client, forget_requests, send_forms_as_browsers_do
 from tests.support.database import empty_tables
 from tests.support.examples import examples  # noqa: F401 - a fixture

@@ -10,6 +10,7 @@ import socket
 import ssl
 import subprocess
 import sys
+from collections.abc import Iterator
 from http.client import HTTPConnection, HTTPSConnection
 from pathlib import Path
 from typing import Any
@@ -186,3 +187,66 @@ class Nginx(Server):
 
         (line,) = eventually(find)
         return dict(line)
+
+
+# Requests that nginx refuses itself, and with which status.
+MALFORMED = {
+    "header": (request("/api/v1/me", "X: a\0b"), 400),
+    "no host": (b"GET /api/v1/me HTTP/1.1\r\n\r\n", 400),
+    "two lengths": (request("/api/v1/me", "Content-Length: 1", "Content-Length: 2"), 400),
+    "two keys": (request("/api/v1/me", "Authorization: Bearer a", "Authorization: Bearer b"), 400),
+    "TRACE": (request("/api/v1/me", method="TRACE"), 405),
+    "long URL": (request("/api/v1/me?q=" + "a" * 20_000), 414),
+    "long header": (request("/api/v1/me", "X: " + "a" * 20_000), 431),
+    "many headers": (request("/api/v1/me", *[f"X-{n}: " + "a" * 9_000 for n in range(9)]), 431),
+    "large body": (request("/api/v1/me", "Content-Length: 65537", method="POST"), 413),
+    "large form": (request("/admin/login/", "Content-Length: 65537", method="POST"), 413),
+    "metrics": (request("/metrics"), 404),
+    "storage": (request("/_storage/a/b"), 404),
+    "transfer coding": (request("/api/v1/me", "Transfer-Encoding: x"), 400),
+    "chunk": (request("/api/v1/me", "Transfer-Encoding: chunked") + b"no size\r\n", 400),
+    "no URL": (request("/api/v1/documents?status=<x>"), 400),
+    "no request": (b"\x16\x03\x01nonsense\r\n\r\n", 400),
+    "version": (b"GET /api/v1/me HTTP/9.9\r\n\r\n", 400),
+}
+
+
+TLS = """
+error_log stderr crit;
+pid {folder}/pid;
+events {{}}
+http {{
+    access_log off;
+    client_body_temp_path {folder};
+    proxy_temp_path {folder};
+    {temp}
+    server {{
+        listen {host}:{port} ssl;
+        ssl_certificate {folder}/tls/certificate.pem;
+        ssl_certificate_key {folder}/tls/key.pem;
+        location / {{
+            proxy_set_header Host $http_host;
+            proxy_pass http://{store};
+        }}
+    }}
+}}
+"""
+
+
+@contextlib.contextmanager
+def tls_in_front_of(store: str, folder: Path) -> Iterator[str]:
+    """Object storage over TLS, with the certificate in the folder; yields its host and port."""
+    port = free_port()
+    configuration = folder / "nginx.conf"
+    temp = nginx_files.temp_paths(folder)
+    configuration.write_text(
+        TLS.format(folder=folder, host=HOST, port=port, store=store, temp=temp)
+    )
+    command = [program("nginx", "nginx-light"), "-c", str(configuration), "-g", "daemon off;"]
+    process = subprocess.Popen([sys.executable, "-c", EXEC, *command])
+    try:
+        assert eventually((folder / "pid").exists)
+        yield f"{HOST}:{port}"
+    finally:
+        process.terminate()
+        process.wait()

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import psutil
 
+from tests.support import seals
 from tests.support.redis_service import SERVICES
-from tests.support.server import ROOT, eventually
+from tests.support.server import ROOT, eventually, test_database_url
 
 PROVIDED = (
     *(service.variable for service in SERVICES),
@@ -110,3 +111,27 @@ def worker_of(pid: int) -> psutil.Process | None:
             if "resource_tracker" not in " ".join(child.cmdline()):
                 return child
     return None
+
+
+# The variables of an installation, but for those that the tests have anyway.
+PRODUCTION = {
+    "HTTPS_ONLY": "yes",
+    "TRUSTED_PROXIES": "1",
+    "ALLOWED_HOSTS": "api.example.com",
+    "AUDIT_PUBLIC_KEYS": str(seals.KEY.public),
+    "AUDIT_WITNESSES": "file:/var/lib/documents-api/checkpoints,bucket",
+    "AUDIT_WITNESS_BUCKET": "documents-checkpoints",
+}
+
+
+def check(**environment: str) -> str:
+    """What the command prints on stderr, with the variables of production and these."""
+    done = subprocess.run(
+        [sys.executable, "manage.py", "check", "--deploy", "--database", "default"]
+        + ["--fail-level", "WARNING"],
+        cwd=ROOT,
+        env={**os.environ, "DATABASE_URL": test_database_url(), **PRODUCTION, **environment},
+        capture_output=True,
+        text=True,
+    )
+    return done.stderr if done.returncode else ""

@@ -5,10 +5,12 @@ from datetime import timedelta
 
 from django.db import connection
 
-from audit.models import Action, AuditEntry, Checkpoint
+from audit.models import Action, AuditEntry, Checkpoint, Leaf
 from audit.record import record
 from audit.sealing.keys import PrivateKey
+from audit.sealing.note import Statement
 from audit.sealing.sealer import Sealer
+from audit.sealing.tree import StoredTree
 from tests.support import roles
 from tests.support.database import without_triggers
 
@@ -30,6 +32,22 @@ def seal(sealer: Sealer | None = None) -> int:
     """
     with contextlib.nullcontext() if connection.in_atomic_block else roles.as_sealer():
         return (sealer or Sealer(KEY, [], None)).seal()
+
+
+def sealed_ids() -> list[int]:
+    """The ids of the sealed entries, in the tree's order."""
+    return list(Leaf.objects.order_by("index").values_list("entry_id", flat=True))
+
+
+def check_tree() -> None:
+    """Every leaf has its index and every checkpoint the root of its tree."""
+    indexes = list(Leaf.objects.order_by("index").values_list("index", flat=True))
+    assert indexes == list(range(len(indexes)))
+    tree = StoredTree()
+    for checkpoint in Checkpoint.objects.all():
+        statement = Statement.opened(checkpoint.note, [KEY.public])
+        assert statement.size == checkpoint.size
+        assert statement.root == tree.root(checkpoint.size)
 
 
 def complete_to() -> int:

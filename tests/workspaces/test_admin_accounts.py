@@ -15,6 +15,7 @@ from django_otp.plugins.otp_totp.models import TOTPDevice
 from audit.models import Action, AuditEntry
 from config.request.logs import redact
 from tests.support import factories, staff
+from tests.support.cast import page_of
 from tests.support.database import waiting_for_lock
 from tests.support.factories import Tenant
 from tests.support.server import eventually
@@ -32,10 +33,6 @@ SECRET = "a long enough passphrase"
 NEW = {"email": "Eve@Support.example", "first_name": "Eve", "last_name": "Ek"}
 
 
-def page(user: User, name: str = "change") -> str:
-    return reverse(f"admin:auth_user_{name}", args=[user.pk])
-
-
 def told() -> list[tuple[str, str, str]]:
     entries = AuditEntry.objects.filter(action__startswith="account.").order_by("id")
     return list(entries.values_list("action", "member", "detail"))
@@ -44,7 +41,13 @@ def told() -> list[tuple[str, str, str]]:
 def test_accounts_are_for_operators_alone(acme: Tenant, client: Client) -> None:
     for user in (acme.admin, staff.support()):
         client.force_login(user)
-        for url in (LIST, ADD, page(user), page(user, "deactivate"), page(user, "activate")):
+        for url in (
+            LIST,
+            ADD,
+            page_of(user),
+            page_of(user, "deactivate"),
+            page_of(user, "activate"),
+        ):
             assert client.get(url).status_code == 403
         assert "Accounts" not in body(client.get(reverse("admin:index")))
 
@@ -54,7 +57,7 @@ def test_accounts_are_for_operators_alone(acme: Tenant, client: Client) -> None:
 def test_account_form_says_that_somebody_was_quicker_to_take_the_login(
     desk: Client, changes: bool
 ) -> None:
-    url = page(factories.user("old@support.example")) if changes else ADD
+    url = page_of(factories.user("old@support.example")) if changes else ADD
 
     def post() -> str:
         try:
@@ -95,7 +98,7 @@ def test_new_account_sets_its_password_with_a_link_that_is_shown_once(
     assert (is_support_staff(eve), is_operator(eve)) == (False, False)  # no second factor yet
     again = desk.post(ADD, NEW)
     assert "There is an account with this e-mail address already." in body(again)
-    for response in (again, desk.get(page(eve)), desk.get(LIST)):
+    for response in (again, desk.get(page_of(eve)), desk.get(LIST)):
         assert link.split("/")[-2] not in body(response)
     html = body(set_password(link))
     assert "Sign in with your new password." in html
@@ -112,7 +115,7 @@ def test_new_account_sets_its_password_with_a_link_that_is_shown_once(
         html = body(Client().get(link, follow=True))
         assert "A link works once, within 7 days, until the next sign-in." in html
         assert ("Get a new link" in html) == offered
-        assert ("Setting a new password by e-mail" in body(desk.get(page(eve)))) == offered
+        assert ("Setting a new password by e-mail" in body(desk.get(page_of(eve)))) == offered
 
 
 def test_link_of_a_new_account_is_valid_for_seven_days_and_as_nothing_else(
@@ -148,16 +151,16 @@ def test_account_form_names_its_errors(desk: Client) -> None:
 def change(desk: Client, user: User, **changed: str | None) -> Any:
     form = {"email": user.email, "first_name": "", "last_name": "", **changed}
     filled = {name: value for name, value in form.items() if value is not None}
-    return desk.post(page(user), filled, follow=True)
+    return desk.post(page_of(user), filled, follow=True)
 
 
 def right(desk: Client, user: User, name: str, **changed: str) -> Any:
     form = {"reason": "She joins the team", "typed": user.username, **changed}
-    return desk.post(page(user, name.replace("-", "_")), form, follow=True)
+    return desk.post(page_of(user, name.replace("-", "_")), form, follow=True)
 
 
 def test_form_of_an_account_has_no_tick_that_makes_an_operator(acme: Tenant, desk: Client) -> None:
-    assert "checkbox" not in body(desk.get(page(acme.admin)))
+    assert "checkbox" not in body(desk.get(page_of(acme.admin)))
     change(desk, acme.admin, is_operator="on", is_superuser="on", is_support="on")
     acme.admin.refresh_from_db()
     assert not acme.admin.is_superuser
@@ -168,7 +171,7 @@ def test_form_of_an_account_has_no_tick_that_makes_an_operator(acme: Tenant, des
 def test_right_to_every_workspace_needs_a_second_factor(
     acme: Tenant, desk: Client, ada: Client, name: str
 ) -> None:
-    url = page(acme.admin, f"make_{name}")
+    url = page_of(acme.admin, f"make_{name}")
     assert "has no second factor" in body(desk.get(url, follow=True))
     assert "has no second factor" in body(right(desk, acme.admin, f"make-{name}"))
     with pytest.raises(rights.NoSecondFactor):
@@ -179,7 +182,7 @@ def test_right_to_every_workspace_needs_a_second_factor(
 
 def test_operator_is_made_with_a_reason_and_the_name_typed(acme: Tenant, desk: Client) -> None:
     TOTPDevice.objects.create(user=acme.admin, name="app")
-    assert "sees every workspace" in body(desk.get(page(acme.admin, "make_operator")))
+    assert "sees every workspace" in body(desk.get(page_of(acme.admin, "make_operator")))
     for wrong in ({"typed": "ada"}, {"reason": ""}):
         right(desk, acme.admin, "make-operator", **wrong)
         assert not is_operator(User.objects.get(pk=acme.admin.pk))
@@ -219,7 +222,7 @@ def test_account_with_an_odd_login_keeps_it_and_can_still_be_changed(desk: Clien
 
 
 def test_account_page_shows_workspaces_and_last_sign_in(acme: Tenant, desk: Client) -> None:
-    html = body(desk.get(page(acme.admin)))
+    html = body(desk.get(page_of(acme.admin)))
     for text in ("Acme · 00000001</a>: admin", "Active", "never", "?q=admin%40acme.example"):
         assert text in html
     assert "Admin of 1 workspace" in body(desk.get(LIST, {"state": "active"}))
@@ -228,21 +231,21 @@ def test_account_page_shows_workspaces_and_last_sign_in(acme: Tenant, desk: Clie
 
 def test_account_is_deactivated_after_a_question(acme: Tenant, desk: Client, ada: Client) -> None:
     staff.member(acme.workspace, "bob@acme.example", "ADMIN")
-    html = body(desk.get(page(acme.admin, "deactivate")))
+    html = body(desk.get(page_of(acme.admin, "deactivate")))
     assert "is signed out by the next click" in html
     assert "no other admin" not in html
-    desk.post(page(acme.admin, "deactivate"), {"deactivate": "yes"})
-    assert ada.get(page(acme.admin)).status_code == 302
+    desk.post(page_of(acme.admin, "deactivate"), {"deactivate": "yes"})
+    assert ada.get(page_of(acme.admin)).status_code == 302
     assert acme.get("/me").status == 200
-    assert "Deactivated" in body(desk.get(page(acme.admin)))
-    desk.post(page(acme.admin, "activate"), {"activate": "yes"})
+    assert "Deactivated" in body(desk.get(page_of(acme.admin)))
+    desk.post(page_of(acme.admin, "activate"), {"activate": "yes"})
     acme.admin.refresh_from_db()
     assert acme.admin.is_active
     assert [detail for *_, detail in told()] == ["active: yes → no", "active: no → yes"]
 
 
 def test_account_of_a_last_admin_is_warned_about(acme: Tenant, desk: Client) -> None:
-    url = page(acme.admin, "deactivate")
+    url = page_of(acme.admin, "deactivate")
     assert "Acme · 00000001 has no other admin" in body(desk.get(url))
     # As if the page had been opened while there was another admin.
     assert "Acme · 00000001 has no other admin" in body(desk.post(url, {"deactivate": "yes"}))
@@ -254,7 +257,7 @@ def test_account_of_a_last_admin_is_warned_about(acme: Tenant, desk: Client) -> 
 
 def test_operator_cannot_deactivate_or_demote_themselves(desk: Client) -> None:
     olga = staff.operator()
-    html = body(desk.post(page(olga, "deactivate"), {"deactivate": "yes"}, follow=True))
+    html = body(desk.post(page_of(olga, "deactivate"), {"deactivate": "yes"}, follow=True))
     assert "ask another operator" in html
     assert "the only operator" in body(right(desk, olga, "end-operator"))
     olga.refresh_from_db()

@@ -13,6 +13,7 @@ from django.urls import reverse
 
 from audit.models import Action
 from tests.support import staff, webhooks
+from tests.support.cast import page_of
 from tests.support.factories import Tenant
 from tests.support.staff import body, told
 from workspaces import changes
@@ -23,25 +24,21 @@ ADD = reverse("admin:workspaces_workspace_add")
 OLGA = "olga@operators.example"
 
 
-def page(workspace: Workspace, name: str = "change") -> str:
-    return reverse(f"admin:workspaces_workspace_{name}", args=[workspace.pk])
-
-
 # --- Reading
 
 
 def test_workspace_page_of_its_admin(acme: Tenant, umbrella: Tenant, ada: Client) -> None:
     staff.member(acme.workspace, "bob@acme.example")
     response = ada.get(LIST, follow=True)
-    assert response.redirect_chain == [(page(acme.workspace), 302)]
+    assert response.redirect_chain == [(page_of(acme.workspace), 302)]
     html = body(response)
     assert "Umbrella" not in html
     for text in ("Acme", "Pro", acme.admin.username, "bob@acme.example", str(acme.workspace.pk)):
         assert text in html
     for name in ("suspend", "reinstate", "plan"):
-        assert page(acme.workspace, name) not in html
-        assert ada.post(page(acme.workspace, name), {"reason": "x"}).status_code == 403
-    assert ada.get(page(umbrella.workspace)).status_code == 404
+        assert page_of(acme.workspace, name) not in html
+        assert ada.post(page_of(acme.workspace, name), {"reason": "x"}).status_code == 403
+    assert ada.get(page_of(umbrella.workspace)).status_code == 404
     assert ada.get(ADD).status_code == 403
     assert told() == []
 
@@ -50,7 +47,7 @@ def test_workspace_page_is_read_only_for_support(acme: Tenant, frozen: Tenant, s
     listed = body(sam.get(LIST))
     assert "Acme · 00000001" in listed
     assert "Frozen · 00000001" in listed
-    html = body(sam.get(page(frozen.workspace)))
+    html = body(sam.get(page_of(frozen.workspace)))
     for text in ("Suspended", "Pro", frozen.admin.username, "is suspended: its keys are refused"):
         assert text in html
     webhooks_of = reverse("admin:webhooks_endpoint_changelist")
@@ -58,7 +55,7 @@ def test_workspace_page_is_read_only_for_support(acme: Tenant, frozen: Tenant, s
     assert "<select" not in html
     assert "Invite" not in html
     for name in ("suspend", "reinstate", "plan", "invite", "members", "revoke_invitation"):
-        assert sam.post(page(frozen.workspace, name), {"reason": "x"}).status_code == 403
+        assert sam.post(page_of(frozen.workspace, name), {"reason": "x"}).status_code == 403
     assert sam.get(ADD).status_code == 403
     assert told() == []
 
@@ -67,16 +64,16 @@ def test_workspace_list_finds_parts_of_names_and_ids(acme: Tenant, desk: Client)
     other = Workspace.objects.create(name="Initech")
     for text in ("TECH", str(other.pk)[:8], str(other.pk).upper(), f" {other.pk.hex[:13]} "):
         html = body(desk.get(LIST, {"q": text}))
-        assert page(other) in html
-        assert page(acme.workspace) not in html
+        assert page_of(other) in html
+        assert page_of(acme.workspace) not in html
     for text in ("1234567", "zzzzzzzz", "0" * 33):
-        assert page(other) not in body(desk.get(LIST, {"q": text}))
+        assert page_of(other) not in body(desk.get(LIST, {"q": text}))
 
 
 def test_workspace_list_has_filters(acme: Tenant, frozen: Tenant, sam: Client, ada: Client) -> None:
     html = body(sam.get(LIST, {"suspended__exact": "1", "plan__exact": "PRO"}))
-    assert page(frozen.workspace) in html
-    assert page(acme.workspace) not in html
+    assert page_of(frozen.workspace) in html
+    assert page_of(acme.workspace) not in html
     assert sam.get(LIST, {"suspended__exact": "perhaps"}).status_code == 302
     assert ada.get(LIST, {"suspended__exact": "1"}).status_code == 302
 
@@ -85,10 +82,10 @@ def test_workspace_list_has_filters(acme: Tenant, frozen: Tenant, sam: Client, a
 
 
 def test_workspace_heading_tells_twins_apart(acme: Tenant, ada: Client) -> None:
-    assert "<h1>Acme</h1>" in body(ada.get(page(acme.workspace)))
+    assert "<h1>Acme</h1>" in body(ada.get(page_of(acme.workspace)))
     twin = Workspace.objects.create(name="Acme")
     Membership.objects.create(workspace=twin, user=acme.admin, role="ADMIN")
-    assert "<h1>Acme · 00000001</h1>" in body(ada.get(page(acme.workspace)))
+    assert "<h1>Acme · 00000001</h1>" in body(ada.get(page_of(acme.workspace)))
 
 
 # --- A new one
@@ -98,7 +95,7 @@ def test_workspace_is_created_by_an_operator_and_recorded(desk: Client) -> None:
     response = desk.post(ADD, {"name": "  Čapek  & Søn ", "plan": "BUSINESS"}, follow=True)
     workspace = Workspace.objects.get()
     assert (workspace.name, workspace.plan) == ("Čapek & Søn", "BUSINESS")
-    assert response.redirect_chain == [(page(workspace, "invite"), 302)]
+    assert response.redirect_chain == [(page_of(workspace, "invite"), 302)]
     assert "was created. Invite its first admin now." in body(response)
     assert told() == [(Action.WORKSPACE_CREATED, OLGA, "", "BUSINESS")]
 
@@ -132,7 +129,7 @@ def test_workspace_form_names_its_errors(desk: Client) -> None:
 
 
 def test_workspace_suspension_asks_for_a_reason(acme: Tenant, desk: Client) -> None:
-    url = page(acme.workspace, "suspend")
+    url = page_of(acme.workspace, "suspend")
     html = body(desk.get(url))
     assert "Suspend Acme · 00000001?" in html
     assert "Any keys that it has stop with the next request." in html
@@ -153,16 +150,16 @@ def test_workspace_suspension_asks_for_a_reason(acme: Tenant, desk: Client) -> N
 def test_workspace_suspension_shows_webhooks_and_admins(acme: Tenant, desk: Client) -> None:
     staff.member(acme.workspace, "amy@acme.example", "ADMIN")
     webhooks.delivery(webhooks.endpoint(acme))
-    html = body(desk.get(page(acme.workspace, "suspend")))
+    html = body(desk.get(page_of(acme.workspace, "suspend")))
     assert "1 webhook is on: deliveries wait from now on." in html
     assert "Deliveries that wait at present: 1." in html
     assert f"Its admins: {acme.admin}, amy@acme.example." in html
     Workspace.objects.update(suspended=True)
     User.objects.filter(is_superuser=False).update(is_active=False)
-    html = body(desk.get(page(acme.workspace, "reinstate")))
+    html = body(desk.get(page_of(acme.workspace, "reinstate")))
     assert "1 webhook is on: deliveries are sent again from now on." in html
     assert "It has no admin who can sign in." in html
-    assert "Cannot sign in" in body(desk.get(page(acme.workspace)))
+    assert "Cannot sign in" in body(desk.get(page_of(acme.workspace)))
 
 
 def test_suspended_workspace_has_a_banner_in_each_section(
@@ -178,14 +175,14 @@ def test_suspended_workspace_has_a_banner_in_each_section(
 def test_workspace_page_says_why_since_when_and_by_whom(
     acme: Tenant, desk: Client, ada: Client, sam: Client
 ) -> None:
-    desk.post(page(acme.workspace, "suspend"), {"reason": "Unpaid invoice 7"})
-    desk.post(page(acme.workspace, "plan"), {"plan": "BUSINESS", "reason": "They asked for it"})
+    desk.post(page_of(acme.workspace, "suspend"), {"reason": "Unpaid invoice 7"})
+    desk.post(page_of(acme.workspace, "plan"), {"plan": "BUSINESS", "reason": "They asked for it"})
     for client in (desk, sam, ada):
-        html = body(client.get(page(acme.workspace)))
+        html = body(client.get(page_of(acme.workspace)))
         assert f"by {OLGA}: Unpaid invoice 7" in html
         assert f"by {OLGA}: PRO → BUSINESS: They asked for it" in html
-    desk.post(page(acme.workspace, "reinstate"), {"reason": "Paid"})
-    html = body(desk.get(page(acme.workspace)))
+    desk.post(page_of(acme.workspace, "reinstate"), {"reason": "Paid"})
+    html = body(desk.get(page_of(acme.workspace)))
     assert "Unpaid invoice 7" not in html
     assert f"by {OLGA}: Paid" in html
 
@@ -199,7 +196,7 @@ def effect_of(html: str, plan: str) -> str:
 def test_workspace_moves_to_another_plan_whose_effects_are_shown(
     acme: Tenant, desk: Client
 ) -> None:
-    url = page(acme.workspace, "plan")
+    url = page_of(acme.workspace, "plan")
     html = body(desk.get(url))
     assert "It is on Pro now." in html
     assert 'value="PRO"' not in html
@@ -214,11 +211,11 @@ def test_workspace_moves_to_another_plan_whose_effects_are_shown(
 
 def test_workspace_plan_of_the_past_can_only_be_left(acme: Tenant, desk: Client) -> None:
     Workspace.objects.filter(pk=acme.workspace.pk).update(plan="LEGACY")
-    assert "LEGACY (no longer offered)" in body(desk.get(page(acme.workspace)))
+    assert "LEGACY (no longer offered)" in body(desk.get(page_of(acme.workspace)))
     for plan in ("LEGACY", "NONE", ""):
         form = {"plan": plan, "reason": "x"}
-        assert desk.post(page(acme.workspace, "plan"), form).status_code == 200
-    assert desk.post(page(acme.workspace, "plan"), form | {"plan": "PRO"}).status_code == 302
+        assert desk.post(page_of(acme.workspace, "plan"), form).status_code == 200
+    assert desk.post(page_of(acme.workspace, "plan"), form | {"plan": "PRO"}).status_code == 302
     assert [entry[3] for entry in told()] == ["LEGACY → PRO: x"]
 
 
@@ -227,7 +224,7 @@ def test_workspace_plan_of_the_past_can_only_be_left(acme: Tenant, desk: Client)
 
 def act(client: Client, membership: Membership, **form: str) -> Any:
     """Sends a form of the members' table."""
-    url = page(membership.workspace, "members")
+    url = page_of(membership.workspace, "members")
     return client.post(url, {"chosen": str(membership.pk), **form}, follow=True)
 
 
@@ -236,10 +233,10 @@ def test_members_are_made_admins_and_removed(acme: Tenant, who: str) -> None:
     actor = staff.operator() if who == "operator" else acme.admin
     client = staff.signed_in(actor)
     bob = staff.member(acme.workspace, "bob@acme.example").memberships.get()
-    assert body(client.get(page(acme.workspace))).count("Make an admin</button>") == 1
+    assert body(client.get(page_of(acme.workspace))).count("Make an admin</button>") == 1
     assert "is an admin of Acme now." in body(act(client, bob, do="promote"))
     assert Membership.objects.admins().filter(pk=bob.pk).exists()
-    assert "Make an admin</button>" not in body(client.get(page(acme.workspace)))
+    assert "Make an admin</button>" not in body(client.get(page_of(acme.workspace)))
     act(client, bob, do="promote")  # which it is
     act(client, bob, do="demote", role="MEMBER")  # which is not on offer
     question = body(act(client, bob, do="remove"))
@@ -260,10 +257,12 @@ def test_members_of_another_workspace_are_out_of_reach(acme: Tenant, umbrella: T
     theirs = acme.workspace.memberships.get()
     assert act(uma, theirs, do="remove", confirmed="yes").status_code == 404
     form = {"chosen": str(theirs.pk), "do": "remove", "confirmed": "yes"}
-    uma.post(page(umbrella.workspace, "members"), form)
+    uma.post(page_of(umbrella.workspace, "members"), form)
     for malformed in ("", "x", "-1", "9" * 30, "\0"):
-        uma.post(page(umbrella.workspace, "members"), {**form, "chosen": malformed})
-    assert uma.get(page(umbrella.workspace, "members"))["Location"] == page(umbrella.workspace)
+        uma.post(page_of(umbrella.workspace, "members"), {**form, "chosen": malformed})
+    assert uma.get(page_of(umbrella.workspace, "members"))["Location"] == page_of(
+        umbrella.workspace
+    )
     assert told() == []
 
 

@@ -4,8 +4,8 @@ import pytest
 from django.conf import settings
 
 from config.api.parameters import REQUESTS_PER_MINUTE
-from tests.apikeys.test_rate_limit import used_up
 from tests.support import factories
+from tests.support.cast import used_up
 from tests.support.client import get, golden
 from tests.support.factories import Tenant
 from workspaces.models import Workspace
