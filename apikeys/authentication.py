@@ -2,7 +2,6 @@
 
 import re
 
-from django.db import connection
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.request import Request
 
@@ -10,7 +9,7 @@ from apikeys import keys
 from apikeys.keys import IS_ACTIVE
 from config.api.active_key import ActiveKey
 from config.api.errors import InvalidKey
-from config.connections import UNAVAILABLE, fetch
+from config.connections import fetch_first
 from config.key_format import PREFIX
 from config.request.context import current_notes, note
 
@@ -56,17 +55,6 @@ class BearerKeyAuthentication(BaseAuthentication):
 
 
 def find_active(raw: str) -> ActiveKey | None:
-    """The active key with its workspace; None if there is no such key.
-
-    This is the first query of a request, so it may meet a connection that died while it was idle.
-    It is tried once more on a new connection.
-    """
-    statement = _ACTIVE, (keys.digest(raw),), ActiveKey
-    try:
-        found = fetch(*statement)
-    except UNAVAILABLE:
-        if connection.connection is None or not connection.connection.closed:
-            raise  # it could not connect, or the connection works
-        connection.close()
-        found = fetch(*statement)
+    """The active key with its workspace; None if there is no such key."""
+    found = fetch_first(_ACTIVE, (keys.digest(raw),), ActiveKey)
     return found[0] if found else None

@@ -9,7 +9,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
 
-from config.connections import part_limits
+from config.console.time_outs import part_limits
 from config.key_format import public_part
 
 logger = logging.getLogger(__name__)

@@ -13,9 +13,9 @@ from django.urls import URLPattern, URLResolver, path, reverse
 from django.utils.html import format_html
 from django.utils.text import capfirst
 
-from config.connections import part_limits
 from config.console import search, system
 from config.console.reauthentication import asks_for_password
+from config.console.time_outs import part_limits
 
 logger = logging.getLogger(__name__)
 

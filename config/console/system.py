@@ -17,8 +17,8 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from config.checks import SECONDS
-from config.connections import part_limits
 from config.console.formatting import Bad
+from config.console.time_outs import part_limits
 
 logger = logging.getLogger(__name__)
 

@@ -10,7 +10,9 @@ from datetime import datetime
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from config.connections import fetch_planned
+from django.db import connection
+from psycopg.types.datetime import TimestamptzLoader
+
 from documents.api.documents import DOCUMENT_COLUMNS_SQL, Position
 from documents.api.documents import VISIBLE_UNKNOWN as VISIBLE
 from documents.search.conditions import AMONG, Source, by_time, conditions, values, within
@@ -26,7 +28,7 @@ COUNTED = 5  # indexes, the likeliest to have few
 _ORDER = "ORDER BY time DESC, looked DESC"
 # What looks frequent in the statistics of all workspaces may be rare in one, or together with
 # something else: reading a table until enough is found would then read all of it.
-_BY_INDEX = "SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off;"
+_BY_INDEX = "SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off; "
 
 
 class Page(NamedTuple):
@@ -72,7 +74,6 @@ def search(
     # The last document that is looked at comes too, whether it matches or not: the next page begins
     # behind it.
     found = fetch_planned(
-        _BY_INDEX,
         f"""SELECT time, looked, number, matches, {DOCUMENT_COLUMNS_SQL} FROM (
             SELECT *, row_number() OVER ({_ORDER}) AS number
             FROM ({_listed(source, behind, most)}) AS source
@@ -105,8 +106,18 @@ def _rare(sources: list[Source], given: dict[str, Any]) -> list[UUID] | None:
         ) AS counted)"""  # noqa: S608 - made of constants
         for each in sources
     )
-    [found] = fetch_planned(_BY_INDEX, f"SELECT {', '.join(ids)}", given)
+    [found] = fetch_planned(f"SELECT {', '.join(ids)}", given)
     return min((each for each in found if each is not None), key=len, default=None)
+
+
+def fetch_planned(sql: str, parameters: dict[str, Any]) -> list[Any]:
+    """Runs a statement that is planned for its values, not prepared: they decide what is quick."""
+    with connection.cursor() as cursor:
+        cursor.adapters.register_loader("timestamptz", TimestamptzLoader)  # in C, unlike Django's
+        cursor.execute(_BY_INDEX + sql, parameters)
+        while cursor.nextset():
+            pass
+        return cursor.fetchall()
 
 
 def _listed(source: Source, behind: list[str], most: int) -> str:

@@ -9,6 +9,7 @@ import pytest
 from django.db import NotSupportedError, connection
 
 from config.connections import close_failed, fetch
+from tests.support.factories import Tenant
 
 ADD = "SELECT %s::int + %s::int"
 
@@ -43,6 +44,17 @@ def test_statement_that_a_migration_has_changed_fails_once_for_a_connection(note
         fetch(notes, [1])
     close_failed()  # at the end of the request
     assert fetch(notes, [1]) == [("A",)]
+
+
+def test_request_on_a_connection_that_has_ended_gets_a_new_one(
+    transactional_db: None, acme: Tenant
+) -> None:
+    for _ in range(2):
+        backend = connection.connection.info.backend_pid
+        with closing(connection.copy()) as other, other.cursor() as cursor:
+            cursor.execute("SELECT pg_terminate_backend(%s, 5000)", [backend])
+        assert acme.get("/me").status == 200
+        assert connection.connection.info.backend_pid != backend
 
 
 @pytest.mark.usefixtures("transactional_db")

@@ -16,9 +16,8 @@ import pytest
 from django.db import connection, transaction
 from pytest_django import DjangoDbBlocker
 
-from config.connections import fetch
+from config.connections import as_role, fetch
 from config.dev.services import Postgres
-from config.roles import as_role
 from events import feed
 from events.models import Event, EventType, Generation
 from tests.support.factories import uid

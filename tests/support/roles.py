@@ -3,7 +3,7 @@
 import os
 from contextlib import AbstractContextManager
 
-from config.roles import as_role
+from config.connections import as_role
 
 
 def as_owner() -> AbstractContextManager[None]:

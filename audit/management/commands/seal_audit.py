@@ -14,11 +14,10 @@ from audit.sealing import checkpoints
 from audit.sealing.keys import public_keys, signing_key
 from audit.sealing.sealer import BATCH, SEAL_EVERY, Sealer, SealRefused
 from audit.sealing.witnesses import Publisher, witnesses
-from config.connections import UNAVAILABLE
+from config.connections import UNAVAILABLE, as_role
 from config.management.progress import InterruptibleCommand, Progress, first_line
 from config.management.shutdown import Shutdown, Stopped, graceful_shutdown
 from config.request.context import actor
-from config.roles import as_role
 
 
 class Command(InterruptibleCommand):
