@@ -49,7 +49,7 @@ def fetch(sql: str, parameters: Parameters, row: Callable[..., Any] | None = Non
     Raises:
         django.db.Error: as from Django's own cursors.
     """
-    database = connections[DEFAULT_DB_ALIAS]
+    database: Any = connections[DEFAULT_DB_ALIAS]
     database.ensure_connection()
     if database.queries_logged:
         database.queries_log.append({"sql": database.ops.compose_sql(sql, parameters)})

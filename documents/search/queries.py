@@ -117,7 +117,8 @@ def fetch_planned(sql: str, parameters: dict[str, Any]) -> list[Any]:
         cursor.execute(_BY_INDEX + sql, parameters)
         while cursor.nextset():
             pass
-        return cursor.fetchall()
+        rows: list[Any] = cursor.fetchall()
+    return rows
 
 
 def _listed(source: Source, behind: list[str], most: int) -> str:

@@ -6,6 +6,7 @@ It listens on the loopback interface only.
 import contextlib
 import os
 import shlex
+import subprocess
 import sys
 import time
 from io import StringIO
@@ -21,7 +22,6 @@ from config.dev import services
 from config.dev.services import HOST, Program
 from config.management.commands import demo as demo_command
 from config.ports import free_port, usable_port
-from config.roles import as_role
 from documents import demo
 from events.webhooks import demo as webhooks
 from workspaces.models import Membership
@@ -71,8 +71,14 @@ class Command(BaseCommand):
 
     def prepare(self) -> None:
         self.stdout.write("Preparing the database …")
-        with as_role(os.environ.get("DATABASE_OWNER_URL", "")):
-            call_command("migrate", verbosity=0)
+        owner = os.environ.get("DATABASE_OWNER_URL") or os.environ["DATABASE_URL"]
+        done = subprocess.run(
+            [sys.executable, "manage.py", "migrate", "--verbosity=0"],
+            env={**os.environ, "DATABASE_URL": owner},
+            start_new_session=True,  # Ctrl-C in the terminal is for this process
+        )
+        if done.returncode:
+            raise CommandError("The database could not be prepared.")
         static_files.collect()
         demo_command.load(self.stdout.write)
         with contextlib.suppress(CommandError):  # the log is damaged, which a page says
