@@ -86,9 +86,9 @@ INSTALLED_APPS = [
     "config.apps.StaticFilesConfig",
 ]
 API_MIDDLEWARE = [
+    "apikeys.usage.middleware.count_usage",  # after the response to every request
     "config.request.middleware.RequestIdMiddleware",
-    "config.health.middleware",  # before anything that reads the Host header, counts or redirects
-    "apikeys.usage.middleware.count_usage",
+    "config.health.middleware",  # before anything that reads the Host header or redirects
     "django.middleware.security.SecurityMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django.middleware.common.CommonMiddleware",

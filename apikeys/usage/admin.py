@@ -1,21 +1,23 @@
 """Refused requests in the admin: all for support, those of their workspaces for admins."""
 
+import re
 from collections.abc import Sequence
 from typing import Any
+from uuid import UUID
 
 from django.contrib import admin
 from django.core.exceptions import ValidationError
-from django.db.models import Value
+from django.db.models import Q, Value
 from django.http import HttpRequest
 from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
 
 from apikeys.usage import report
-from apikeys.usage.models import KeyUsage, RefusedRequest
+from apikeys.usage.models import SENT_LENGTH, KeyUsage, RefusedRequest, clean
 from audit.admin.base import ScopedAdmin
 from audit.admin.filters import id_field
 from audit.admin.periods import LogChangeList, LogFilter
-from audit.admin.search import recognise
+from audit.admin.search import Recognised, ids_in, recognise
 from audit.scope import sees_every_workspace
 from config.console.base import request_user
 from config.console.changelist import SearchField, any_of
@@ -23,10 +25,26 @@ from workspaces.permissions import is_operator
 
 STATUSES = (400, 401, 402, 403, 404, 405, 410, 412, 416, 429, 500, 503)
 CAN_BE_FOUND = (
-    "A request id or its first 8 characters, the id or URL of a document, the id of a key or a "
-    "workspace, or the first 12 characters of a key"
+    "A request id or its first 8 characters, a URL of the API, the id of a key or a workspace, or "
+    "the first 12 characters of a key"
 )
+_PATH = re.compile(r"/api/[^\s?#\"'`“”‘’,;<>]+")
 LATEST = 5  # on the start page
+
+
+def recognised(text: str) -> list[Recognised]:
+    """What finds refused requests: first of all a path, which may contain ids."""
+    if path := _PATH.search(text):
+        stored = clean(path[0], SENT_LENGTH)
+        return [Recognised("Path", stored, (Q(path=stored),))]
+    if ids := ids_in(text):
+        return [_any_id(id) for id in ids]
+    return [each for each in recognise(text) if each.what not in ("Address", "Login")]
+
+
+def _any_id(id: UUID) -> Recognised:
+    conditions = (Q(request_id=id.hex), Q(key_id=id), Q(workspace_id=id))
+    return Recognised("Id of a request, key or workspace", str(id), conditions)
 
 
 class RefusedFilter(LogFilter):
@@ -38,8 +56,7 @@ class RefusedFilter(LogFilter):
 
     def clean_q(self) -> str:
         text: str = self.cleaned_data["q"]
-        found = recognise(text) if text else []
-        self.recognised = [each for each in found if each.what not in ("Address", "Login")]
+        self.recognised = recognised(text) if text else []
         if text and not self.recognised:
             raise ValidationError(f"This cannot be searched for. {CAN_BE_FOUND} can.")
         return text

@@ -9,13 +9,14 @@ import threading
 import time
 from multiprocessing.util import Finalize
 
+import msgspec
 from django.conf import settings
 from django.db import connection, transaction
 from django.db.models import F
 
-from apikeys.usage.buffer import BUFFER, Batch
+from apikeys.usage.middleware import BUFFER, Batch, Use
 from apikeys.usage.models import ADDRESSES_KEPT, TEXT_LENGTH, RefusedRequest, clean
-from apikeys.usage.reasons import word
+from apikeys.usage.reasons import add_reasons
 from config.connections import UNAVAILABLE
 
 logger = logging.getLogger(__name__)
@@ -45,25 +46,30 @@ def flush() -> bool:
 
 
 def write(batch: Batch) -> None:
-    word(batch.refused)
+    add_reasons(batch.refused)
     RefusedRequest.objects.bulk_create(batch.refused)
     for request_id, more in sorted(batch.more.items()):
         RefusedRequest.objects.filter(request_id=request_id).update(more=F("more") + more)
     if batch.uses:
-        for use in batch.uses.values():
-            use.client = clean(use.client, TEXT_LENGTH)
-        uses = [(*of, *vars(use).values()) for of, use in batch.uses.items()]
-        with connection.cursor() as cursor:
-            cursor.execute(_ADD_USES, [*map(list, zip(*uses, strict=True)), LAST_USE_EVERY])
-            cursor.execute(_FORGET_OLDEST, [list({row[0] for row in uses}), ADDRESSES_KEPT])
+        write_uses(list(batch.uses.values()))
+
+
+def write_uses(uses: list[Use]) -> None:
+    for use in uses:
+        use.client = clean(use.client, TEXT_LENGTH)
+    rows = msgspec.json.encode(uses).decode()
+    keys = list({use.key_id for use in uses})
+    with connection.cursor() as cursor:
+        cursor.execute(_ADD_USES, [rows, LAST_USE_EVERY])
+        cursor.execute(_FORGET_OLDEST, [keys, ADDRESSES_KEPT])
 
 
 # Rows are sorted, so that two processes lock them in the same order.
 _ADD_USES = """
     WITH used AS (
-        SELECT * FROM unnest(%s::uuid[], %s::date[], %s::text[], %s::uuid[], %s::timestamptz[],
-                %s::text[], %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[])
-            AS row (key_id, day, address, workspace_id, at, client, ok, errors, limited, downloads)
+        SELECT * FROM jsonb_to_recordset(%s::jsonb) AS use (key_id uuid, day date, address text,
+            workspace_id uuid, at timestamptz, client text, ok bigint, errors bigint,
+            limited bigint, downloads bigint)
     ), counts AS (
         INSERT INTO "usage_keyusage" AS old
             (key_id, day, workspace_id, ok, errors, limited, downloads)
@@ -91,7 +97,7 @@ _ADD_USES = """
     )
     UPDATE "apikeys_apikey" AS key SET last_used_at = last.at FROM last WHERE key.id = last.id
 """
-# An address that another process is writing is none of the oldest.
+# Skips addresses that another process is writing: they were seen just now.
 _FORGET_OLDEST = """
     DELETE FROM "usage_keyaddress" WHERE (key_id, address) IN (
         SELECT key_id, address FROM "usage_keyaddress" WHERE (key_id, address) IN (

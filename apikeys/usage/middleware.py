@@ -1,9 +1,14 @@
-"""What each request adds to the buffer: a few microseconds, and no query."""
+"""Counts requests in memory of limited size; `apikeys.usage.flusher` writes what was counted.
+
+Counting takes a few microseconds, and no query: that would show in the response's time.
+"""
 
 import logging
-import re
+from collections import Counter
 from collections.abc import Callable
-from datetime import datetime
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from threading import Lock
 from uuid import UUID
 
 from django.http import HttpRequest
@@ -13,29 +18,115 @@ from django.utils.encoding import escape_uri_path
 
 from apikeys.authentication import from_header
 from apikeys.keys import digest
-from apikeys.usage.buffer import BUFFER
-from apikeys.usage.models import ADDRESS_LENGTH, TEXT_LENGTH, RefusedRequest, clean
+from apikeys.usage.models import ADDRESS_LENGTH, SENT_LENGTH, TEXT_LENGTH, RefusedRequest, clean
 from audit.snapshots import KeySnapshot
-from config.request.context import Notes, client_address, current_notes, network_of
-from config.request.error_pages import is_api
-from config.request.logs import request_id
+from config.api.active_key import ActiveKey
+from config.request.context import Notes, client_address, network_of
 
 logger = logging.getLogger(__name__)
 
-SENT_LENGTH = 120  # characters that are stored of a refused request's path and user agent
-_UUID = "[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
-_DOCUMENT_PATH = re.compile(rf"/api/v1/documents/({_UUID})(?:/download)?")
+ROWS_A_MINUTE = 60  # refused requests with one status that have a row, for each key or network
+ROWS = 500  # refused requests of a batch that have a row
+USES = 20_000  # uses of a batch
 
 GetResponse = Callable[[HttpRequest], HttpResponseBase]
 
 
+@dataclass
+class Use:
+    """The requests of a key on a day (UTC) from an address. The flusher's SQL has these names."""
+
+    key_id: UUID
+    day: date
+    address: str  # "" if it is not known, or there are too many
+    workspace_id: UUID
+    at: datetime  # of the last request, as is the client
+    client: str = ""
+    ok: int = 0
+    errors: int = 0
+    limited: int = 0
+    downloads: int = 0
+
+
+@dataclass
+class Batch:
+    """What is written together."""
+
+    uses: dict[tuple[UUID, date, str], Use] = field(default_factory=dict)
+    refused: list[RefusedRequest] = field(default_factory=list)
+    more: Counter[str] = field(default_factory=Counter)  # by the request id of a row
+
+
+class Buffer:
+    """The batch that is not written yet."""
+
+    def __init__(self) -> None:
+        self.lock = Lock()
+        self.batch = Batch()
+        self.minute: datetime | None = None
+        # The rows of this minute: key or network, and status → request ids.
+        self.ids: dict[tuple[UUID | str, int], list[str]] = {}
+
+    def take(self) -> Batch:
+        with self.lock:
+            batch, self.batch = self.batch, Batch()
+        return batch
+
+    def count(
+        self, key: ActiveKey, status: int, now: datetime, address: str, client: str, download: bool
+    ) -> None:
+        day = now.date()
+        with self.lock:
+            uses = self.batch.uses
+            if len(uses) >= USES and (key.id, day, address) not in uses:
+                address = ""
+            use = uses.get((key.id, day, address))
+            if use is None:
+                use = Use(key.id, day, address, key.workspace_id, now)
+                uses[key.id, day, address] = use
+            use.at, use.client = now, client[:TEXT_LENGTH]
+            if status == 429:
+                use.limited += 1
+            elif status >= 400:
+                use.errors += 1
+            else:
+                use.ok += 1
+            use.downloads += download
+
+    def refuse(
+        self, who: UUID | str, status: int, now: datetime, make: Callable[[], RefusedRequest]
+    ) -> None:
+        """Keeps a refused request, or counts it on the last row like it.
+
+        Requests without a key, of a network, leave half of the room to those of a key's id.
+        """
+        minute = now.replace(second=0, microsecond=0)
+        room = ROWS if isinstance(who, UUID) else ROWS // 2
+        with self.lock:
+            if self.minute != minute:
+                self.minute, self.ids = minute, {}
+            ids = self.ids.get((who, status), [])
+            if len(ids) < ROWS_A_MINUTE and len(self.batch.refused) < room:
+                row = make()
+                self.batch.refused.append(row)
+                self.ids[who, status] = [*ids, row.request_id]
+            elif ids:  # without a row like it, only the log has the request
+                self.batch.more[ids[-1]] += 1
+
+
+BUFFER = Buffer()
+
+
 def count_usage(get_response: GetResponse) -> GetResponse:
-    """Middleware: counts the requests of known keys, and keeps refused ones for support."""
+    """Middleware: counts the requests of known keys, and keeps refused ones for support.
+
+    It is the outermost, so that it sees the response to every request.
+    """
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
         response = get_response(request)
         try:
-            _count(request, response.status_code, current_notes())
+            _count(request, response)
         except Exception:  # it must fail no request
             logger.exception("A request is not counted")
         return response
@@ -43,37 +134,36 @@ def count_usage(get_response: GetResponse) -> GetResponse:
     return middleware
 
 
-def _count(request: HttpRequest, status: int, notes: Notes) -> None:
-    key = notes.key
+def _count(request: HttpRequest, response: HttpResponseBase) -> None:
+    notes: Notes = request.notes  # type: ignore[attr-defined]
+    key, status = notes.key, response.status_code
     if key is None and status < 400:
         return
     now, address = timezone.now(), client_address(request)[:ADDRESS_LENGTH]
     if key is not None:
-        # HEAD sends no file. No other path of the API ends like this.
-        download = status in (200, 206) and request.method == "GET"
-        download = download and request.path.endswith("/download")
+        # Only files are streamed, or sent by nginx.
+        download = response.streaming or "X-Accel-Redirect" in response
         client = request.META.get("HTTP_USER_AGENT", "")
         BUFFER.count(key, status, now, address, client, download)
-    if status >= 400 and is_api(request) and not request.path.startswith("/api/docs"):
+    if "Error-Code" in response:  # an error of the API, not of a page or of /readyz
         who = key.id if key else network_of(address)
-        BUFFER.refuse(who, status, now, lambda: _row(request, status, now, address, notes))
+        id = response["Request-Id"]
+        BUFFER.refuse(who, status, now, lambda: _row(request, id, status, now, address, notes))
 
 
 def _row(
-    request: HttpRequest, status: int, now: datetime, address: str, notes: Notes
+    request: HttpRequest, id: str, status: int, now: datetime, address: str, notes: Notes
 ) -> RefusedRequest:
     """What is known without a query; of what was sent as a key, only the public part is kept."""
     error, reason = notes.error, notes.get("reason")
-    document = _DOCUMENT_PATH.fullmatch(request.path)
     row = RefusedRequest(
         created_at=now,
-        request_id=request_id.get(),
+        request_id=id,
         status=status,
-        response_text=clean(error.text if error else "", TEXT_LENGTH),
-        cause=notes.get("cause") or (error.code if error else ""),
-        reason="" if error and reason == error.text else clean(reason, TEXT_LENGTH),
+        response_text=clean(error.text, TEXT_LENGTH),
+        cause=notes.get("cause") or error.code,
+        reason="" if reason == error.text else clean(reason, TEXT_LENGTH),
         key_prefix=notes.get("key_prefix") or "",
-        document_id=document and UUID(document[1]),
         address=address,
         user_agent=clean(request.META.get("HTTP_USER_AGENT"), SENT_LENGTH),
         method=clean(request.method, 20),

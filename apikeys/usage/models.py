@@ -15,6 +15,7 @@ from workspaces.models import label
 ADDRESSES_KEPT = 20  # of each key, those that were seen last
 ADDRESS_LENGTH = 45
 TEXT_LENGTH = 500
+SENT_LENGTH = 120  # characters that are kept of a refused request's path and user agent
 
 
 def clean(text: str | None, length: int) -> str:
@@ -79,9 +80,6 @@ class RefusedRequest(models.Model):
     key_prefix = models.CharField(max_length=PUBLIC_LENGTH, blank=True)
     workspace_id = models.UUIDField(null=True)
     workspace_name = models.CharField(max_length=200, blank=True)
-    document = models.ForeignKey(  # that the path names; it need not exist
-        "documents.Document", models.DO_NOTHING, null=True, db_constraint=False, db_index=False
-    )
     address = models.CharField(max_length=ADDRESS_LENGTH, blank=True)
     user_agent = models.CharField(max_length=TEXT_LENGTH, blank=True)
     method = models.CharField(max_length=20)
@@ -104,7 +102,7 @@ class RefusedRequest(models.Model):
             models.Index(
                 *NEWEST_FIRST, condition=models.Q(key_id__isnull=False), name="refused_of_keys"
             ),
-            models.Index("document_id", *NEWEST_FIRST, name="refused_document"),
+            models.Index("path", *NEWEST_FIRST, name="refused_path"),
             models.Index(fields=["request_id"], name="refused_request"),
         ]
 

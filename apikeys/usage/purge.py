@@ -26,7 +26,9 @@ def purge() -> bool:
         unknown[WITHOUT_KEY_KEPT:],
         refused[REFUSED_KEPT:],
     ]
-    deleted = [
-        rows.model.objects.filter(pk__in=rows[:ROWS].values("pk")).delete()[0] for rows in rules
-    ]
-    return ROWS in deleted
+    more = False
+    for rows in rules:
+        some = rows[:ROWS].values("pk")
+        deleted, _ = rows.model.objects.filter(pk__in=some).delete()
+        more = more or deleted == ROWS
+    return more

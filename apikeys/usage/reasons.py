@@ -1,23 +1,20 @@
-"""The true reason of a refused request, where its response must not say it.
+"""Why a key does not work, which the response must not say.
 
-It is worded when the request is written, seconds later: a query on the request's way would show in
-the time of the response.
+The reason is found when the request is written, seconds later: a query before the response would
+show in its time.
 """
 
 from collections.abc import Sequence
 
-from django.db.models import prefetch_related_objects
-
 from apikeys.models import ApiKey
 from apikeys.usage.models import RefusedRequest
 from audit.models import Action, AuditEntry
-from config.api.errors import DocumentNotFound
 
 TIME = "%Y-%m-%d %H:%M:%S UTC"
 
 
-def word(rows: Sequence[RefusedRequest]) -> None:
-    """Says why a key does not work, or a document was not found; names the key that was sent."""
+def add_reasons(rows: Sequence[RefusedRequest]) -> None:
+    """Adds to each 401 why what was sent is no valid key, and whose key it was."""
     of_keys = [row for row in rows if row.status == 401 and row.key_prefix]
     prefixes = {row.key_prefix for row in of_keys}
     found = ApiKey.objects.filter(prefix__in=prefixes).select_related("workspace", "revoked_by")
@@ -26,16 +23,12 @@ def word(rows: Sequence[RefusedRequest]) -> None:
     deleted = {entry.key_prefix: entry for entry in log}
     for row in of_keys:
         row.reason = _of_key(row, keys.get(row.key_prefix), deleted.get(row.key_prefix))
-    prefetch_related_objects(rows, "document__workspace")
-    for row in rows:
-        if row.cause == DocumentNotFound.code:
-            row.reason = _of_document(row)
 
 
 def _of_key(row: RefusedRequest, key: ApiKey | None, deleted: AuditEntry | None) -> str:
-    """Why what was sent, which has the form of a key, is none that works.
+    """Why what was sent does not work, though it has the form of a key.
 
-    The row is of a key only if that key was sent. Of a deleted one nothing is left to compare.
+    A row names a key only if the whole key was sent. A deleted one leaves nothing to compare.
     """
     if key is None and deleted:
         when = f"was deleted at {deleted.created_at:{TIME}} by {deleted.person}"
@@ -49,18 +42,3 @@ def _of_key(row: RefusedRequest, key: ApiKey | None, deleted: AuditEntry | None)
         by = f" by {key.revoked_by.get_username()}" if key.revoked_by else ""
         return f"The key was revoked at {key.revoked_at:{TIME}}{by}."
     return f"The key expired at {key.expires_at:{TIME}}." if key.expires_at else row.reason
-
-
-def _of_document(row: RefusedRequest) -> str:
-    """Why the workspace does not have the document; clients must not know."""
-    document = row.document
-    if row.document_id is None:
-        return "The id in the path is malformed: it must be a UUID of 36 characters."
-    if document is None:
-        return "No document has this id."
-    if document.workspace_id != row.workspace_id:
-        owner = document.workspace
-        return f"The document belongs to another workspace: “{owner.name}” ({owner.pk})."
-    if document.deleted_at:
-        return f"The document was deleted at {document.deleted_at:{TIME}}."
-    return "The document exists now: it was created or restored just after the request."

@@ -111,7 +111,6 @@ def recognise(text: str) -> list[Recognised]:
 
 
 def ids_and_addresses(text: str) -> list[Recognised]:
-    """The ids and addresses in a text. Refused requests have the same columns."""
     found = []
     for id in ids_in(text):
         conditions = (Q(document_id=id), Q(key_id=id), Q(workspace_id=id))

@@ -14,8 +14,8 @@ from django.utils import timezone
 
 from apikeys.keys import today
 from apikeys.models import ApiKey
-from apikeys.usage import buffer, middleware, purge, report
-from apikeys.usage.buffer import BUFFER
+from apikeys.usage import middleware, purge, report
+from apikeys.usage.middleware import BUFFER
 from apikeys.usage.models import KeyAddress, KeyUsage
 from apikeys.usage.report import Usage
 from config.api.active_key import ActiveKey
@@ -182,7 +182,7 @@ def test_addresses_of_a_key_are_the_twenty_seen_last(flusher: ModuleType) -> Non
 def test_buffer_is_bounded_and_counts_all_requests(
     flusher: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(buffer, "USES", 3)
+    monkeypatch.setattr(middleware, "USES", 3)
     for number in range(9):
         count(1, 200, None, f"203.0.113.{number}")
     assert len(BUFFER.batch.uses) == 4

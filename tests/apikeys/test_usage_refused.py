@@ -5,15 +5,14 @@ from collections.abc import Iterable
 from datetime import timedelta
 from types import ModuleType
 from typing import Any
-from uuid import UUID, uuid4
+from uuid import uuid4
 
 import pytest
 from django.utils import timezone
 
-from apikeys.usage import buffer, purge
-from apikeys.usage.buffer import BUFFER
+from apikeys.usage import middleware, purge
+from apikeys.usage.middleware import BUFFER
 from apikeys.usage.models import RefusedRequest
-from documents.models import Document
 from tests.support import factories
 from tests.support.cast import ENDS, spend, statements
 from tests.support.client import Response, get
@@ -113,12 +112,10 @@ def test_refused_request_of_any_status_is_found_by_its_id(
         assert row.reason == ""  # the response says it
         assert row.public_reason == response.json()["error"]
         assert row.cause == response.headers["error-code"]
-        assert row.document_id == (document.pk if "download" in path else None)
         method = headers.get("method", "GET")
         assert (row.method, row.path) == (method, f"/api/v1{path.partition('?')[0]}")
         assert find_request(response.headers["request-id"][:8]) == [row]
-    for path in ("/nothing", "/api/docs/nothing"):  # outside of the API
-        assert get(path).status == 404
+    assert get("/nothing").status == 404  # outside of the API
     flusher.flush()
     assert RefusedRequest.objects.count() == 6
 
@@ -139,37 +136,6 @@ def test_refused_requests_have_no_key_in_any_column_and_short_texts(
     assert (len(found.user_agent), len(found.path)) == (120, 120)
 
 
-MALFORMED = "The id in the path is malformed: it must be a UUID of 36 characters."
-
-
-@pytest.mark.parametrize("ending", ["", "/download"])
-def test_refused_document_is_explained_for_support_and_not_for_admins(
-    acme: Tenant, umbrella: Tenant, flusher: ModuleType, ending: str
-) -> None:
-    deleted_at = factories.at("2026-03-01 12:00:00")
-    theirs = factories.document(umbrella.workspace)
-    gone, later = (factories.document(acme.workspace, deleted_at=deleted_at) for _ in range(2))
-    expected = {
-        str(theirs.pk): "The document belongs to another workspace: “Umbrella” "
-        f"({theirs.workspace_id}).",
-        str(gone.pk): "The document was deleted at 2026-03-01 12:00:00 UTC.",
-        str(later.pk): "The document exists now: it was created or restored just after the "
-        "request.",
-        str(uid(9, 3)): "No document has this id.",
-        "x": MALFORMED,
-        uid(9, 3).hex: MALFORMED,
-    }
-    sent = {id: acme.get(f"/documents/{id}{ending}") for id in expected}
-    assert len({str(response.same()) for response in sent.values()}) == 1
-    Document.objects.filter(pk=later.pk).update(deleted_at=None)
-    for id, response in sent.items():
-        row = row_of(response, flusher)
-        assert row.reason == expected[id]
-        assert row.public_reason == "There is no such document in this workspace."
-        assert row.document_id == (None if expected[id] == MALFORMED else UUID(id))
-        assert about(row) == of(acme)
-
-
 @pytest.mark.parametrize("who", ["freebie", "frozen", "acme"])
 def test_refused_workspace_or_key_over_its_limit_is_named(
     request: pytest.FixtureRequest, flusher: ModuleType, who: str
@@ -180,12 +146,14 @@ def test_refused_workspace_or_key_over_its_limit_is_named(
     assert about(row_of(response, flusher)) == of(tenant)
 
 
-def test_our_own_errors_are_explained_for_support_and_not_for_admins(
+def test_errors_outside_of_views_are_explained_for_support_and_not_for_admins(
     acme: Tenant, flusher: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*args: Any) -> None:
         raise RuntimeError("a defect")
 
+    row = row_of(acme.get("/me", Host="other.example"), flusher)  # no view was looked for
+    assert (row.status, row.reason[:28]) == (400, "Invalid HTTP_HOST header: 'o")
     monkeypatch.setattr("workspaces.views.MeViewSet.retrieve", fail)
     assert row_of(acme.get("/me"), flusher).cause == "server_error"
     [row] = refused(status=503, cause="storage", reason="No bucket.", response_text="Try again.")
@@ -198,7 +166,7 @@ def test_our_own_errors_are_explained_for_support_and_not_for_admins(
 def test_flood_of_a_key_is_counted_not_stored(
     acme: Tenant, umbrella: Tenant, flusher: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(buffer, "ROWS_A_MINUTE", 20)
+    monkeypatch.setattr(middleware, "ROWS_A_MINUTE", 20)
     for _ in range(2):
         for _ in range(25):
             acme.get("/nothing")
@@ -222,7 +190,7 @@ def test_flood_from_an_ipv6_network_is_one(
     settings: Any, flusher: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings.TRUSTED_PROXIES = 1
-    monkeypatch.setattr(buffer, "ROWS_A_MINUTE", 5)
+    monkeypatch.setattr(middleware, "ROWS_A_MINUTE", 5)
     unknown(f"2001:db8:1:2::{number:x}" for number in range(10))
     unknown(["2001:db8:1:3::1"])
     flusher.flush()
@@ -234,7 +202,7 @@ def test_flood_without_keys_leaves_half_of_the_buffer(
     acme: Tenant, settings: Any, flusher: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings.TRUSTED_PROXIES = 1
-    monkeypatch.setattr(buffer, "ROWS", 6)
+    monkeypatch.setattr(middleware, "ROWS", 6)
     unknown(f"192.0.2.{number}" for number in range(10))
     for _ in range(3):
         acme.get("/nothing")

@@ -97,7 +97,6 @@ def belongings(acme: Tenant) -> Belongings:
         key_prefix=acme.key.prefix,
         workspace_id=acme.workspace.pk,
         workspace_name=acme.workspace.name,
-        document_id=document.pk,
         address="203.0.113.78",
         user_agent="acme-other/1.0",
         path=f"/api/v1/documents/{document.pk}",

@@ -11,7 +11,7 @@ from django.db import connection
 from pytest_django import Settings
 from redis import RedisError
 
-from apikeys.usage.buffer import BUFFER, Batch
+from apikeys.usage.middleware import BUFFER, Batch
 from audit.checks import writable
 from config import cache, health
 from config.connections import fetch

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from apikeys.usage import flusher as usage_flusher
 from apikeys.usage import report
-from apikeys.usage.buffer import BUFFER
+from apikeys.usage.middleware import BUFFER
 from apikeys.usage.models import KeyUsage, RefusedRequest
 from tests.support.factories import numbered
 

@@ -1,4 +1,3 @@
-import django.db.models.deletion
 from django.db import migrations, models
 
 
@@ -7,7 +6,6 @@ class Migration(migrations.Migration):
     initial = True
 
     dependencies = [
-        ('documents', '0001_initial'),
     ]
 
     operations = [
@@ -58,11 +56,10 @@ class Migration(migrations.Migration):
                 ('user_agent', models.CharField(blank=True, max_length=500)),
                 ('method', models.CharField(max_length=20)),
                 ('path', models.CharField(max_length=500)),
-                ('document', models.ForeignKey(db_constraint=False, db_index=False, null=True, on_delete=django.db.models.deletion.DO_NOTHING, to='documents.document')),
             ],
             options={
                 'verbose_name': 'refused request',
-                'indexes': [models.Index(models.OrderBy(models.F('created_at'), descending=True), models.OrderBy(models.F('id'), descending=True), name='refused_newest'), models.Index(models.F('status'), models.OrderBy(models.F('created_at'), descending=True), models.OrderBy(models.F('id'), descending=True), name='refused_status'), models.Index(models.F('key_id'), models.OrderBy(models.F('created_at'), descending=True), models.OrderBy(models.F('id'), descending=True), name='refused_key'), models.Index(models.F('key_id'), models.F('status'), models.OrderBy(models.F('created_at'), descending=True), models.OrderBy(models.F('id'), descending=True), name='refused_key_status'), models.Index(models.F('workspace_id'), models.OrderBy(models.F('created_at'), descending=True), models.OrderBy(models.F('id'), descending=True), name='refused_workspace'), models.Index(models.F('workspace_id'), models.F('status'), models.OrderBy(models.F('created_at'), descending=True), models.OrderBy(models.F('id'), descending=True), name='refused_workspace_status'), models.Index(models.OrderBy(models.F('created_at'), descending=True), models.OrderBy(models.F('id'), descending=True), condition=models.Q(('key_id__isnull', False)), name='refused_of_keys'), models.Index(models.F('document_id'), models.OrderBy(models.F('created_at'), descending=True), models.OrderBy(models.F('id'), descending=True), name='refused_document'), models.Index(fields=['request_id'], name='refused_request')],
+                'indexes': [models.Index(models.OrderBy(models.F('created_at'), descending=True), models.OrderBy(models.F('id'), descending=True), name='refused_newest'), models.Index(models.F('status'), models.OrderBy(models.F('created_at'), descending=True), models.OrderBy(models.F('id'), descending=True), name='refused_status'), models.Index(models.F('key_id'), models.OrderBy(models.F('created_at'), descending=True), models.OrderBy(models.F('id'), descending=True), name='refused_key'), models.Index(models.F('key_id'), models.F('status'), models.OrderBy(models.F('created_at'), descending=True), models.OrderBy(models.F('id'), descending=True), name='refused_key_status'), models.Index(models.F('workspace_id'), models.OrderBy(models.F('created_at'), descending=True), models.OrderBy(models.F('id'), descending=True), name='refused_workspace'), models.Index(models.F('workspace_id'), models.F('status'), models.OrderBy(models.F('created_at'), descending=True), models.OrderBy(models.F('id'), descending=True), name='refused_workspace_status'), models.Index(models.OrderBy(models.F('created_at'), descending=True), models.OrderBy(models.F('id'), descending=True), condition=models.Q(('key_id__isnull', False)), name='refused_of_keys'), models.Index(models.F('path'), models.OrderBy(models.F('created_at'), descending=True), models.OrderBy(models.F('id'), descending=True), name='refused_path'), models.Index(fields=['request_id'], name='refused_request')],
             },
         ),
     ]
