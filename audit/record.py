@@ -15,7 +15,7 @@ from django.db import connection
 from audit.models import WRITTEN, Action, AuditEntry
 from audit.snapshots import DocumentSnapshot, FileSnapshot, KeySnapshot, WorkspaceSnapshot
 from config.connections import fetch
-from config.key_format import cut_raw_keys
+from config.key_format import contains_raw_key, cut_raw_keys
 from config.request.context import client_info
 from config.request.logs import redact, redact_sent, request_id
 
@@ -120,5 +120,8 @@ def _insert(entry: AuditEntry) -> AuditEntry:
 
 def _values(entry: AuditEntry) -> list[Any]:
     """What an INSERT sets, without raw keys."""
-    facts = (getattr(entry, column) for column in WRITTEN)
+    facts = [getattr(entry, column) for column in WRITTEN]
+    texts = [fact for fact in facts if isinstance(fact, str)]
+    if not contains_raw_key("\n".join(texts)):  # hardly any entry has one
+        return facts
     return [cut_raw_keys(fact) if isinstance(fact, str) else fact for fact in facts]

@@ -189,7 +189,7 @@ _WITNESS = {
         "AUDIT_WITNESS_SECRET_ACCESS_KEY", help="that bucket's secret key, for `seal_audit` only"
     ),
 }
-_S3 = "documents.s3.PdfStorage"
+_S3 = "documents.storage.PdfStorage"
 STORAGES: dict[str, Any] = {
     "default": {"BACKEND": _S3, "OPTIONS": _PDFS},
     "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},

@@ -1,35 +1,196 @@
-"""The PDFs in object storage.
+"""The PDFs in object storage, Django's default storage (`STORAGES`).
 
-Objects are saved, deleted and measured through Django's storage API. They are read with boto3's
-client, since django-storages' file object would copy a whole object before its first byte.
+boto3 writes, lists and deletes. For reading, its operations need twice the processor time of a
+request that is signed and sent with parts of botocore.
+
+Each function raises a StorageError, or one of its kinds, if object storage cannot do it.
 """
 
 import contextlib
 import functools
+import hashlib
 import re
-from collections.abc import Generator, Iterable, Iterator
-from io import BytesIO
-from typing import IO, TYPE_CHECKING, Any
+import time
+from base64 import b64encode
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator
+from io import BufferedReader, BytesIO
+from typing import IO, TYPE_CHECKING, Any, TypeVar
+from urllib.parse import quote
 from uuid import uuid4
 
-from botocore.exceptions import BotoCoreError
+from botocore.auth import S3SigV4Auth, S3SigV4QueryAuth, SigV4Auth
+from botocore.awsrequest import AWSRequest, AWSResponse
+from botocore.config import Config
+from botocore.exceptions import BotoCoreError, ClientError
+from botocore.parsers import RestXMLParser
+from botocore.response import StreamingBody
 from django.core.files import File
+from django.core.files.storage import default_storage
+from storages.backends.s3 import S3Storage
 from urllib3.exceptions import HTTPError
 
-from documents.s3 import STORE, OutOfReach, StorageError, client, request
-
 if TYPE_CHECKING:
-    from botocore.response import StreamingBody
+    from mypy_boto3_s3.client import S3Client
 
-_OURS = re.compile(r"[0-9a-f]{32}\.pdf|check/[0-9a-f]{32}")  # keys, as `save` and `probe` make them
+T = TypeVar("T")
+
+# Seconds, as in deploy/downloads.conf. A request to an unresponsive server fails within six.
+CONNECT_TIMEOUT = 2
+READ_TIMEOUT = 4  # without a byte
+AT_ONCE = 1  # a request that fails sooner is sent again: its kept connection may have died
+USER_AGENT = "document-read-api"  # boto3 would build one for each request
+
+CLIENT_CONFIG = Config(
+    signature_version="s3v4",
+    user_agent=USER_AGENT,
+    s3={"addressing_style": "path"},
+    connect_timeout=CONNECT_TIMEOUT,
+    read_timeout=READ_TIMEOUT,
+    max_pool_connections=64,  # a thread's download holds one until its last byte
+    retries={"total_max_attempts": 1},  # see `request`
+    # Some servers send the whole object's checksum with a part of it.
+    request_checksum_calculation="when_required",
+    response_checksum_validation="when_required",
+)
+
+# Where an object can be listed and measured, but not read.
+ARCHIVES = {"GLACIER", "DEEP_ARCHIVE", "ARCHIVE_ACCESS", "DEEP_ARCHIVE_ACCESS"}
 CHUNK_SIZE = 180 * 1024  # bytes; with 64 KiB the throughput is a fifth lower
-NAMED_KEYS = 20  # of objects that could not be deleted
 BUCKET = "(the bucket)"  # in messages, in the place of an object's key
+_parser: Any = RestXMLParser()  # of S3's errors
+_OURS = re.compile(r"[0-9a-f]{32}\.pdf|check/[0-9a-f]{32}")  # keys, as `save` and `probe` make them
+
+
+class StorageError(Exception):
+    """Object storage is out of reach, refuses, or has no such object."""
+
+
+class Missing(StorageError):
+    """Object storage has no such object."""
+
+
+class Archived(StorageError):
+    """The object has to be restored from an archive before it can be read."""
+
+
+class OutOfReach(StorageError):
+    """Object storage does not respond, breaks off, or responds with a 5xx."""
+
+
+class PdfStorage(S3Storage):  # type: ignore[misc] # it has no types
+    """django-storages makes boto3 build a class for each object (1 ms). This one does without."""
+
+    def get_default_settings(self) -> dict[str, Any]:
+        return {**super().get_default_settings(), "client_config": CLIENT_CONFIG}
+
+    @functools.cached_property
+    def connection(self) -> Any:
+        """One for all threads: each client takes 17 MB. The first use must not be in several."""
+        return super().connection
+
+    @functools.cached_property
+    def session(self) -> Any:
+        """Has the keys; those of a machine's role change."""
+        return self._create_session()
+
+    def _save(self, name: str, content: Any) -> str:
+        self.put(name, content.file, ContentType="application/pdf")
+        return name
+
+    def put(self, name: str, content: BufferedReader | BytesIO, **options: str) -> None:
+        """Writes an object, with its digest: a bucket with object lock refuses one without.
+
+        Args:
+            options: of S3's PutObject.
+        """
+        content.seek(0)
+        md5 = hashlib.file_digest(content, functools.partial(hashlib.md5, usedforsecurity=False))
+        content.seek(0)
+        options |= {"ContentMD5": b64encode(md5.digest()).decode(), **self.object_parameters}
+        self.connection.meta.client.put_object(
+            Bucket=self.bucket_name, Key=name, Body=content, **options
+        )
+
+
+STORE: PdfStorage = default_storage  # type: ignore[assignment]
+
+
+def client() -> "S3Client":
+    """boto3's client, the same for all threads."""
+    made: S3Client = STORE.connection.meta.client
+    return made
+
+
+def _signed(auth: type[SigV4Auth], request: AWSRequest, *expires: int) -> AWSRequest:
+    found = STORE.session.get_credentials()
+    keys: Any = found.get_frozen_credentials() if found else None  # signing refuses None
+    auth(keys, "s3", STORE.region_name, *expires).add_auth(request)
+    return request
+
+
+def _url_of(key: str) -> str:
+    return f"{STORE.endpoint_url}/{STORE.bucket_name}/{quote(key)}"
+
+
+def _send(method: str, key: str, **headers: str) -> AWSResponse:
+    """Sends a GET or a HEAD. The body of a GET's response has not arrived.
+
+    The signature is in a header: no URL, which a log may have, gives access. The connections are
+    those of boto3's client, with its proxies, certificates and time-outs.
+    """
+    headers |= {"User-Agent": USER_AGENT}
+    request = AWSRequest(method, _url_of(key), headers, stream_output=method == "GET")
+    connections = STORE.connection.meta.client._endpoint.http_session
+    response: AWSResponse = connections.send(_signed(S3SigV4Auth, request).prepare())
+    status = response.status_code
+    if status >= 300:
+        refusal = {"status_code": status, "headers": response.headers, "body": response.content}
+        error = _parser.parse(refusal, None)
+        raise ClientError(error, f"{method.capitalize()}Object")
+    return response
+
+
+def _length(response: AWSResponse) -> int:
+    text = response.headers.get("Content-Length", "")
+    return int(text) if text.isdecimal() else -1
+
+
+def request(key: str, send: Callable[[], T], *, again: bool = True) -> T:
+    """Sends a request about an object. There is a second try only if the first fails at once."""
+    started = time.monotonic()
+    try:
+        return send()
+    except (ClientError, BotoCoreError, HTTPError) as exc:
+        error = _error(key, exc)
+        failed_at_once = isinstance(error, OutOfReach) and time.monotonic() - started < AT_ONCE
+        if not (again and failed_at_once):
+            raise error from exc
+    return request(key, send, again=False)
+
+
+def _error(key: str, exc: Exception) -> StorageError:
+    """What an error of boto3 means."""
+    if not isinstance(exc, ClientError):
+        return OutOfReach(f"object {key}: {exc}")
+    metadata, details = exc.response["ResponseMetadata"], exc.response.get("Error", {})
+    text = f"object {key}: HTTP {metadata['HTTPStatusCode']}: {exc}"
+    region = metadata["HTTPHeaders"].get("x-amz-bucket-region") or details.get("Region")
+    if region not in (None, STORE.region_name):
+        text += f"; the bucket is in {region}, so set S3_REGION to that"
+    if metadata["HTTPStatusCode"] >= 500:
+        return OutOfReach(text)
+    code = details.get("Code")
+    if code == "InvalidObjectState":
+        return Archived(text)
+    # A missing bucket is a 404 too, but the response to a HEAD does not say what is missing.
+    missing = code == "NoSuchKey" or (exc.operation_name, code) == ("HeadObject", "404")
+    return (Missing if missing else StorageError)(text)
 
 
 def open_object(
     key: str, length: int | None = None, byte_range: str | None = None
-) -> "StreamingBody":
+) -> StreamingBody:
     """The body of an object, or of a part of it, that has `length` bytes; the caller closes it.
 
     When this returns, its headers have arrived but its bytes have not.
@@ -37,47 +198,36 @@ def open_object(
     Args:
         length: None if any length is right.
         byte_range: the value of the Range header for the part.
-
-    Raises:
-        StorageError: it cannot be read, or has another length.
     """
-    part: Any = {"Range": byte_range} if byte_range else {}
-    send = functools.partial(client().get_object, Bucket=STORE.bucket_name, Key=key, **part)
-    response = request(key, send)
-    found = response.get("ContentLength", -1)
+    headers = {"Range": byte_range} if byte_range else {}
+    response = request(key, lambda: _send("GET", key, **headers))
+    found = _length(response)
+    body = StreamingBody(response.raw, found if found >= 0 else None)  # type: ignore[arg-type]
     if length not in (None, found):
-        response["Body"].close()
+        body.close()
         raise StorageError(f"object {key}: {found} bytes instead of {length}")
-    return response["Body"]
+    return body
 
 
 def size_of(key: str) -> int:
-    """The bytes of an object; -1 if object storage does not say it.
-
-    Raises:
-        Missing: there is no such object.
-        StorageError: object storage is out of reach, or refuses.
-    """
-    return request(key, functools.partial(STORE.size, key))
+    """The bytes of an object that can be read; -1 if object storage does not say it."""
+    response = request(key, lambda: _send("HEAD", key))
+    headers = response.headers
+    archive = headers.get("x-amz-archive-status") or headers.get("x-amz-storage-class")
+    restored = 'ongoing-request="false"' in headers.get("x-amz-restore", "")
+    if archive in ARCHIVES and not restored:
+        raise Archived(f"object {key}: it is archived ({archive})")
+    return _length(response)
 
 
 def check(key: str, size: int) -> None:
-    """Returns if the object exists and has this size in bytes: objects never change.
-
-    Raises:
-        StorageError: it does not, or object storage is out of reach.
-    """
+    """Returns if the object exists and has this size in bytes: objects never change."""
     if (found := size_of(key)) != size:
         raise StorageError(f"object {key}: {found} bytes instead of {size}")
 
 
 def read(key: str) -> Generator[bytes, None, None]:
-    """The bytes of an object in chunks, whatever its length.
-
-    Raises:
-        Missing: there is no such object.
-        StorageError: it cannot be read, or not to its end.
-    """
+    """The bytes of an object in chunks, whatever its length."""
     with contextlib.closing(open_object(key)) as body:
         try:
             yield from body.iter_chunks(CHUNK_SIZE)
@@ -90,66 +240,43 @@ def save(content: IO[bytes], key: str | None = None) -> str:
 
     Args:
         key: of the object; without it, a random one.
-
-    Raises:
-        StorageError: it cannot be written.
     """
     name = key or f"{uuid4().hex}.pdf"
-    request(name, functools.partial(STORE.save, name, File(content)))
+    request(name, lambda: STORE.save(name, File(content)))
     return name
 
 
 def delete(keys: Iterable[str]) -> None:
-    """Deletes objects; ignores missing ones.
-
-    Raises:
-        StorageError: one could not be deleted; the text names it and the following ones.
-    """
-    left = list(keys)
+    """Deletes objects; ignores missing ones. If one cannot be deleted, the following ones stay."""
+    left = deque(keys)
     try:
         while left:
-            request(left[0], functools.partial(STORE.delete, left[0]))
-            left.pop(0)
+            request(left[0], lambda: STORE.delete(left[0]))
+            left.popleft()
     except StorageError as exc:
-        named = ", ".join(left[:NAMED_KEYS]) + (" …" if len(left) > NAMED_KEYS else "")
-        raise StorageError(f"up to {len(left):,} objects could not be deleted: {named}") from exc
+        raise StorageError(f"up to {len(left):,} objects could not be deleted: {exc}") from exc
 
 
 def listed() -> Iterator[list[Any]]:
-    """The objects in the bucket whose keys are as this service makes them, in pages.
-
-    Raises:
-        StorageError: object storage is out of reach, or refuses.
-    """
+    """The objects in the bucket whose keys are as this service makes them, in pages."""
     pages = STORE.bucket.objects.pages()
-    while page := request(BUCKET, functools.partial(next, pages, None), again=False):
+    while page := request(BUCKET, lambda: next(pages, None), again=False):
         yield [each for each in page if _OURS.fullmatch(each.key)]
 
 
 def signed_url(key: str, seconds: int) -> str:
-    """A URL that gives its holder access to the object for so many seconds.
-
-    Raises:
-        StorageError: there are no keys to sign it with.
-    """
-    return str(request(key, functools.partial(STORE.url, key, expire=seconds)))
+    """A URL that gives its holder access to the object for so many seconds."""
+    unsigned = AWSRequest("GET", _url_of(key))
+    return str(request(key, lambda: _signed(S3SigV4QueryAuth, unsigned, seconds)).url)
 
 
 def check_bucket() -> None:
-    """Returns if the bucket can be reached with our keys.
-
-    Raises:
-        StorageError: it cannot.
-    """
-    request(BUCKET, functools.partial(client().head_bucket, Bucket=STORE.bucket_name))
+    """Returns if the bucket can be reached with our keys."""
+    request(BUCKET, lambda: client().head_bucket(Bucket=STORE.bucket_name))
 
 
 def probe() -> None:
-    """Writes an object, reads it and a part of it, and deletes it.
-
-    Raises:
-        StorageError: one of these does not work.
-    """
+    """Writes an object, reads it and a part of it, and deletes it."""
     content = b"written by manage.py check"
     key = save(BytesIO(content), f"check/{uuid4().hex}")
     try:

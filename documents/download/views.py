@@ -5,25 +5,33 @@ half: it makes a request to object storage of it, and adds this response's heade
 client nor a log sees the URL.
 """
 
+import base64
+from datetime import datetime
+from typing import NamedTuple
 from urllib.parse import urlsplit
+from uuid import UUID
 
 from django.conf import settings
 from django.http import FileResponse, HttpResponse, HttpResponseBase, HttpResponseNotModified
+from django.utils.http import http_date
 from rest_framework.request import Request
 
 from audit.models import Action
 from audit.record import record
-from audit.snapshots import FileSnapshot, KeySnapshot
-from config.api.errors import FileArchived, Unavailable
+from audit.snapshots import DocumentSnapshot, FileSnapshot, KeySnapshot
+from config.api.active_key import ActiveKey
+from config.api.errors import DocumentNotComplete, DocumentNotFound, FileArchived, Unavailable
 from config.api.parameters import one_of
-from config.api.responses import tag_of_copy
+from config.api.responses import REVALIDATED, tag_of_copy
 from config.api.viewsets import ApiViewSet
+from config.connections import fetch
 from config.request import metrics
 from documents import storage
+from documents.api.documents import VISIBLE, document_id
 from documents.api.parameters import FILE_TYPES
-from documents.download.files import Download
+from documents.download.filenames import content_disposition
 from documents.download.ranges import ByteRange, if_range_holds, parse_range
-from documents.s3 import Archived, StorageError
+from documents.models import DocumentStatus
 
 # nginx copies these headers from the redirect, so that a 503 of object storage would have them too.
 # They get other names, which deploy/downloads.conf changes back for the file only.
@@ -31,80 +39,114 @@ RENAMED = ("Accept-Ranges", "Cache-Control", "Content-Disposition")
 PREFIX = "/_storage/"  # nginx's internal location
 URL_SECONDS = 30  # how long the signed URL can be used to start a transfer
 
+# A row for each file that the document has.
+_FILES = f"""
+    SELECT document.id, document.title, document.status, document.file_name,
+        chosen.type, file.object_key, file.size, file.sha256, file.created_at
+    FROM "documents_document" AS document
+    CROSS JOIN LATERAL (VALUES
+        ('original', document.original_id),
+        ('signed', document.signed_id),
+        ('certificate', document.certificate_id)
+    ) AS chosen (type, file_id)
+    JOIN "documents_storedfile" AS file ON file.id = chosen.file_id
+    WHERE {VISIBLE} AND document.id = %s
+"""  # noqa: S608 - made of constants
+
+
+class File(NamedTuple):
+    """One file of a document."""
+
+    document_id: UUID
+    document_title: str
+    document_status: str
+    document_file_name: str
+    type: str
+    object_key: str
+    size: int  # bytes
+    sha256: str  # hex digits
+    created_at: datetime
+
+    @property
+    def etag(self) -> str:
+        """The file's strong tag: its digest, since its bytes never change."""
+        return f'"{self.sha256}"'
+
 
 class DownloadViewSet(ApiViewSet):
     def retrieve(self, request: Request, id: str) -> HttpResponseBase:
-        requested = one_of(request.query_params, "type", FILE_TYPES)
-        return download_response(request, Download.choose(id, requested, self.key))
+        """Preconditions are in RFC 9110's order (section 13.2.2)."""
+        key, file_type = self.key, one_of(request.query_params, "type", FILE_TYPES)
+        file = choose(key.workspace_id, id, file_type)
+        response: HttpResponseBase
+        if tag_of_copy(request, file.etag, int(file.created_at.timestamp())):
+            response = HttpResponseNotModified()
+        else:
+            response = send(request, file, requested_part(request, file), key)
+        return with_headers(response, file)
 
 
-def download_response(request: Request, download: Download) -> HttpResponseBase:
-    """The file, a part of it, or 304: RFC 9110's preconditions in its order (section 13.2.2).
+def choose(workspace_id: UUID, id: str, file_type: str | None) -> File:
+    """The file of this type, or of the default for the document's status.
 
-    Raises:
-        PreconditionFailed: 412.
-        RangeNotSatisfiable: 416.
-        FileArchived: 409.
-        Unavailable: 503, object storage is out of reach or has no such object.
+    Raises DocumentNotFound, or DocumentNotComplete for `signed` or `certificate` before the end.
     """
-    response: HttpResponseBase
-    if tag_of_copy(request, download.etag, int(download.file.created_at.timestamp())):
-        response = HttpResponseNotModified()
-    else:
-        try:
-            response = send(request, download, requested_part(request, download))
-        except Archived as exc:
-            raise FileArchived(str(exc)) from exc
-        except StorageError as exc:
-            raise Unavailable("object_storage", str(exc)) from exc
-    from_nginx = "X-Accel-Redirect" in response
-    for name, value in download.headers.items():
-        response[f"X-File-{name}" if from_nginx and name in RENAMED else name] = value
-    if from_nginx:
-        del response["Content-Type"]  # nginx would copy it too; object storage has the file's
-    return response
+    rows: list[File] = fetch(_FILES, (workspace_id, document_id(id)), File)
+    if not rows:
+        raise DocumentNotFound
+    is_complete = rows[0].document_status == DocumentStatus.COMPLETED
+    chosen = file_type or ("signed" if is_complete else "original")
+    if chosen != "original" and not is_complete:
+        raise DocumentNotComplete
+    return next(file for file in rows if file.type == chosen)
 
 
-def requested_part(request: Request, download: Download) -> ByteRange | None:
-    """The part to send; None for the whole file. Only GET has parts."""
+def requested_part(request: Request, file: File) -> ByteRange | None:
+    """The part to send; None for the whole file. Only GET has parts.
+
+    Raises RangeNotSatisfiable (416).
+    """
     header = request.headers.get("Range")
     if header is None or request.method != "GET":
         return None
     if_range = request.headers.get("If-Range")
-    if if_range is not None and not if_range_holds(
-        if_range, download.etag, download.file.created_at
-    ):
+    if if_range is not None and not if_range_holds(if_range, file.etag, file.created_at):
         return None
-    return parse_range(header, download.file.size)
+    return parse_range(header, file.size)
 
 
-def send(request: Request, download: Download, part: ByteRange | None) -> HttpResponseBase:
+def send(request: Request, file: File, part: ByteRange | None, key: ActiveKey) -> HttpResponseBase:
     """The file or a part of it: from this process, or from nginx; for HEAD without a body.
 
     Object storage is asked first, so that an audit entry means that there was a file. The entry
     is committed before the first byte leaves.
 
     Raises:
-        StorageError: object storage cannot send it.
+        FileArchived: 409.
+        Unavailable: 503, object storage is out of reach or has no such object.
     """
-    key, size = download.file.object_key, download.file.size
-    length = part.length if part else size
+    length = part.length if part else file.size
     response: HttpResponseBase
-    if request.method == "HEAD":
-        storage.check(key, size)
-        response = HttpResponse()
-    elif settings.X_ACCEL_DOWNLOADS:
-        storage.check(key, size)
-        record_download(download, part)
-        return accel_response(key, part)
-    else:
-        body = storage.open_object(key, length, part.request if part else None)
-        try:
-            record_download(download, part)
-        except BaseException:
-            body.close()
-            raise
-        response = Body(body)
+    try:
+        if request.method == "HEAD":
+            storage.check(file.object_key, file.size)
+            response = HttpResponse()
+        elif settings.X_ACCEL_DOWNLOADS:
+            storage.check(file.object_key, file.size)
+            record_download(file, part, key)
+            return accel_response(file, part)
+        else:
+            body = storage.open_object(file.object_key, length, part.request if part else None)
+            try:
+                record_download(file, part, key)
+            except BaseException:
+                body.close()
+                raise
+            response = Body(body)
+    except storage.Archived as exc:
+        raise FileArchived(str(exc)) from exc
+    except storage.StorageError as exc:
+        raise Unavailable("object_storage", str(exc)) from exc
     response["Content-Length"] = str(length)
     if part:
         response.status_code = 206
@@ -122,9 +164,9 @@ class Body(FileResponse):
     block_size = storage.CHUNK_SIZE
 
 
-def accel_response(key: str, part: ByteRange | None) -> HttpResponse:
+def accel_response(file: File, part: ByteRange | None) -> HttpResponse:
     """A response without a body; nginx sends the object or a part of it instead."""
-    url = urlsplit(storage.signed_url(key, URL_SECONDS))
+    url = urlsplit(storage.signed_url(file.object_key, URL_SECONDS))
     response = HttpResponse()
     response["X-Accel-Redirect"] = f"{PREFIX}{url.netloc}{url.path}?{url.query}"
     if part:
@@ -132,16 +174,33 @@ def accel_response(key: str, part: ByteRange | None) -> HttpResponse:
     return response
 
 
-def record_download(download: Download, part: ByteRange | None) -> None:
+def record_download(file: File, part: ByteRange | None, key: ActiveKey) -> None:
     """Writes the audit entry of a download, and counts it."""
-    record(
-        Action.DOCUMENT_DOWNLOADED,
-        key=KeySnapshot.of(download.key),
-        document=download.document.snapshot(),
-        file=FileSnapshot(
-            file_type=download.file_type,
-            file_sha256=download.file.sha256,
-            byte_range=part.content_range.removeprefix("bytes ") if part else "",
+    document = DocumentSnapshot(document_id=file.document_id, document_title=file.document_title)
+    byte_range = part.content_range.removeprefix("bytes ") if part else ""
+    snapshot = FileSnapshot(file_type=file.type, file_sha256=file.sha256, byte_range=byte_range)
+    record(Action.DOCUMENT_DOWNLOADED, key=KeySnapshot.of(key), document=document, file=snapshot)
+    metrics.DOWNLOADS_STARTED.labels(file.type).inc()
+
+
+def with_headers(response: HttpResponseBase, file: File) -> HttpResponseBase:
+    """Adds what each response about this file has, whole or in part."""
+    digest = base64.b64encode(bytes.fromhex(file.sha256)).decode()
+    headers = {
+        "Accept-Ranges": "bytes",
+        "Content-Disposition": content_disposition(
+            file.document_id, file.document_file_name, file.type
         ),
-    )
-    metrics.DOWNLOADS_STARTED.labels(download.file_type).inc()
+        "Content-Type": "application/pdf",
+        "ETag": file.etag,
+        "Last-Modified": http_date(file.created_at.timestamp()),
+        "Repr-Digest": f"sha-256=:{digest}:",  # RFC 9530: of the whole file, also with a part
+        "X-Content-Type-Options": "nosniff",
+        **REVALIDATED,
+    }
+    from_nginx = "X-Accel-Redirect" in response
+    for name, value in headers.items():
+        response[f"X-File-{name}" if from_nginx and name in RENAMED else name] = value
+    if from_nginx:
+        del response["Content-Type"]  # nginx would copy it too; object storage has the file's
+    return response

@@ -24,7 +24,7 @@ from documents.api.parameters import FILE_TYPES
 from documents.importing.entries import DocumentEntry, Invalid, read
 from documents.importing.files import LocalFile, count_pages, local_file
 from documents.models import Document, Recipient, StoredFile
-from documents.s3 import client
+from documents.storage import client
 from workspaces.models import Workspace
 
 BATCH = 200  # documents that are written in one transaction

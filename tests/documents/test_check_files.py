@@ -15,7 +15,7 @@ from django.utils import timezone
 from documents import storage
 from documents.management.commands import check_files
 from documents.models import StoredFile
-from documents.s3 import Missing
+from documents.storage import Missing
 from tests.support import factories
 from tests.support.factories import Tenant
 

@@ -19,7 +19,7 @@ COUNTS = "SELECT workspaces_documentcount"
 DOCUMENT = "SELECT documents_document"
 ONE = "SELECT documents_document + documents_recipient"
 RECIPIENTS = "SELECT documents_recipient"
-FILES = "SELECT documents_document + documents_storedfile × 3"
+FILES = "SELECT documents_document + documents_storedfile"
 
 
 ENTRY = "INSERT audit_auditentry"

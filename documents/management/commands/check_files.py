@@ -15,7 +15,7 @@ from config.management.shutdown import graceful_shutdown
 from documents import storage
 from documents.api.parameters import FILE_TYPES
 from documents.models import Document, StoredFile
-from documents.s3 import Archived, Missing, StorageError
+from documents.storage import Archived, Missing, StorageError
 
 AGE = timedelta(days=1)  # of an object that may be deleted
 

@@ -11,7 +11,7 @@ from documents.api.documents import WorkspaceDocuments
 from documents.demo import ACME, DATA
 from documents.importing.importer import Importer
 from documents.models import Document
-from documents.s3 import StorageError
+from documents.storage import StorageError
 
 WAITING = ("SENT", "VIEWED", "PARTIALLY_SIGNED")
 FINISHED = {"SIGNER": "SIGNED", "APPROVER": "APPROVED"}

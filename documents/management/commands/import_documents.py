@@ -10,7 +10,7 @@ from django.core.management.base import CommandError
 
 from config.management.progress import InterruptibleCommand
 from documents.importing.importer import Importer
-from documents.s3 import StorageError
+from documents.storage import StorageError
 from workspaces.models import Workspace
 
 
