@@ -1,5 +1,3 @@
-"""The app's name on the admin's pages, its checks and metrics."""
-
 from django.apps import AppConfig
 
 

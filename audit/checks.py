@@ -1,5 +1,3 @@
-"""System checks of the audit log and of backups."""
-
 from datetime import timedelta
 
 from django.core.checks import CheckMessage, Error, Info, Warning  # noqa: A004
@@ -22,7 +20,6 @@ _WRITABLE = """
 
 @asks_service("audit.002", "readyz audit_log", hint=DATABASE)
 def writable() -> None:
-    """Whether an entry can be written; otherwise nothing can be downloaded."""
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(_WRITABLE)
 

@@ -209,7 +209,6 @@ class AuditEntry(models.Model):
 
     @property
     def colour(self) -> str:
-        """The colour of the action; "" if it has none."""
         return Action(self.action).colour if self.action in Action else ""
 
     @property
@@ -240,7 +239,7 @@ class Subtree(models.Model):
 
 
 class Checkpoint(models.Model):
-    """A signed statement: so many leaves have this root.
+    """A signed statement: the tree of the first `size` leaves has this root.
 
     Every transaction that could still add an entry with an id up to `complete_to` has ended, and
     all entries up to it are sealed. `next_complete_to` takes its place when all transactions

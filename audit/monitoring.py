@@ -1,5 +1,3 @@
-"""The metrics of the log and of backups."""
-
 from collections.abc import Iterator
 from datetime import datetime
 

@@ -1,5 +1,3 @@
-"""What other apps read in the audit log."""
-
 from uuid import UUID
 
 from audit.models import NEWEST_FIRST, NO_DOWNLOADS, Action, AuditEntry
@@ -19,6 +17,5 @@ def newest_of(workspace_id: UUID, *actions: Action) -> AuditEntry | None:
 
 
 def latest_downloads(scope: Scope) -> list[AuditEntry]:
-    """The 5 newest downloads in the scope."""
     downloads = AuditEntry.objects.filter(action=Action.DOCUMENT_DOWNLOADED)
     return keyset.fetch(downloads, scope.alternatives(), None, 5)

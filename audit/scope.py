@@ -34,7 +34,6 @@ class Scope:
         return self.everything or workspace_id in self.workspaces
 
     def condition(self) -> Q:
-        """The condition that every entry in the scope meets."""
         return Q() if self.everything else Q(workspace_id__in=list(self.workspaces))
 
     def alternatives(self) -> list[Q]:

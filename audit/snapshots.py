@@ -20,7 +20,6 @@ class KeySnapshot(WorkspaceSnapshot):
 
     @classmethod
     def of(cls, key: ActiveKey) -> "KeySnapshot":
-        """A copy of the key that a request was made with."""
         return cls(
             workspace_id=key.workspace_id,
             workspace_name=key.workspace_name,

@@ -2,8 +2,7 @@
 
 Each function locks the row and compares the values, so that concurrent calls write one entry, and
 only if something changes. The entry and the change are committed together. `by` is the login of
-the operator, or what `config.request.context.actor` returns. Readers of the log see the
-`reason`.
+the operator, or what `config.request.context.actor` returns. The log shows the `reason`.
 """
 
 from django.contrib.auth.models import User
@@ -32,7 +31,6 @@ def create_workspace(workspace: Workspace, *, by: str) -> None:
 
 
 def with_the_same_name(name: str) -> list[Workspace]:
-    """The workspaces that have this name, in any case."""
     return list(Workspace.objects.filter(name__iexact=name).order_by("created_at")[:20])
 
 
@@ -117,13 +115,11 @@ def _locked_membership(membership: Membership) -> Membership | None:
 
 
 def is_last_admin(membership: Membership) -> bool:
-    """Whether the workspace has no other admin who can sign in."""
     admins = list(Membership.objects.admins().filter(workspace=membership.workspace_id))
     return admins == [membership]
 
 
 def solely_administered_by(user: User) -> list[Workspace]:
-    """The workspaces that would have no admin without the user."""
     own = [each.workspace for each in Membership.objects.admins().filter(user=user)]
     admins = Membership.objects.admins().exclude(user=user)
     return [each for each in own if not admins.filter(workspace=each).exists()]

@@ -58,7 +58,6 @@ _LOCK = "LOCK TABLE workspaces_documentcount IN SHARE UPDATE EXCLUSIVE MODE"
 
 
 def counts(workspace_id: UUID) -> Counts:
-    """How many documents of the workspace have exactly each status."""
     [found] = fetch(_COUNTS, (workspace_id,), Counts)
     return found  # type: ignore[no-any-return]
 

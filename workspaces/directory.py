@@ -10,10 +10,7 @@ from workspaces.models import Workspace
 
 
 def own_workspaces(request: HttpRequest) -> dict[UUID, str]:
-    """The workspaces whose admin the user is, sorted by name: id → what to call it.
-
-    They are read once for each request.
-    """
+    """The workspaces whose admin the user is, sorted by name: id → label. Read once a request."""
     own: dict[UUID, str] | None = getattr(request, "own_workspaces", None)
     if own is None:
         own = Workspace.labels(Workspace.objects.names_for_admin(request_user(request)))

@@ -105,8 +105,6 @@ class InvitationForm(forms.Form):
 
 
 class ChosenForm(forms.Form):
-    """One of the rows of a list on the workspace's page."""
-
     chosen = forms.ModelChoiceField(Membership.objects.none())
 
     def __init__(self, *args: Any, rows: QuerySet[Any], gone: str) -> None:
@@ -135,7 +133,6 @@ class OwnWorkspaceForm(OnceForm):
             choices.label_from_instance = lambda workspace: own.get(workspace.id, workspace.name)
 
     def facts(self) -> dict[str, str]:
-        """The workspace, if there is no choice."""
         return {} if "workspace" in self.fields else {"Workspace": self.workspaces[0].name}
 
     def chosen_workspace(self) -> Workspace:

@@ -33,7 +33,6 @@ KEEP_ABOUT = timedelta(days=30)  # then an admin is told again
 
 
 def available() -> bool:
-    """Whether the service has a mail server (EMAIL_URL)."""
     return bool(settings.EMAIL_HOST)
 
 
@@ -106,7 +105,6 @@ def deliver() -> bool:
 
 
 def send_for_ever() -> None:
-    """Sends what is due, in a thread of its own."""
     while True:
         try:
             while deliver():

@@ -67,15 +67,13 @@ class Workspace(models.Model):
 
     @property
     def label(self) -> str:
-        """Its name and the first characters of its id."""
         return label(self.id, self.name)
 
     @staticmethod
     def labels(names: Mapping[uuid.UUID, str]) -> dict[uuid.UUID, str]:
-        """What to call the workspaces in a list of all of them: id → name.
+        """The workspaces' names for a list of all of them: id → name.
 
-        A name that repeats among them has the first characters of its id. Where others may exist
-        that are not in the list, use `label`.
+        Equal names get the first characters of their ids. If the list may lack some, use `label`.
         """
         count = Counter(names.values())
         return {id: label(id, name) if count[name] > 1 else name for id, name in names.items()}
@@ -104,14 +102,11 @@ class DocumentCount(models.Model):
 
 class MembershipQuerySet(models.QuerySet["Membership"]):
     def admins(self) -> "MembershipQuerySet":
-        """Users who may see, create, revoke and delete keys: active staff with the role ADMIN."""
         can_sign_in = {f"user__{name}": value for name, value in CAN_SIGN_IN.items()}
         return self.filter(role=Membership.Role.ADMIN, **can_sign_in)
 
 
 class Membership(models.Model):
-    """A user's role in a workspace."""
-
     class Role(models.TextChoices):
         ADMIN = "ADMIN", "Admin"
         MEMBER = "MEMBER", "Member"
@@ -147,9 +142,9 @@ LOGIN_LENGTH = 150  # characters of an e-mail address that is a login
 
 
 class ConfirmedAddress(models.Model):
-    """The e-mail address that an account's user has last shown to read.
+    """The newest e-mail address that the account's user has proved to read.
 
-    An account without one, or with another login now, has an address that nobody has confirmed.
+    It is no proof if the account has another login now.
     """
 
     user = models.OneToOneField(
@@ -177,7 +172,7 @@ class InvitationQuerySet(models.QuerySet["Invitation"]):
 class Invitation(models.Model):
     """An offer of a membership to the owner of an e-mail address.
 
-    The link to it has a random token, of which only the hash is stored.
+    Its link has a random token. Only the token's hash is stored.
     """
 
     workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="invitations")
@@ -217,7 +212,7 @@ class Mail(models.Model):
     """An e-mail that waits. It may have a secret link, and is deleted once it is sent.
 
     Attributes:
-        about: what it is about, if nobody is to be told twice: the row stays without its text.
+        about: the event, if nobody may be told twice. The row then stays, without its text.
         due_at: the next attempt; None once it is sent.
     """
 
@@ -251,7 +246,7 @@ class NoMails(models.Model):
 
 
 class Session(AbstractBaseSession):
-    """A session, with what its user sees of it; `workspaces.accounts.sessions` writes it.
+    """A session, and what the page Security shows; `workspaces.accounts.sessions` writes it.
 
     Its key signs its user in, so no page, log or audit entry has it.
     """

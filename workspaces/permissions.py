@@ -13,10 +13,8 @@ AnyUser = User | AnonymousUser
 
 
 def may_manage_members(user: AnyUser, workspace: Workspace) -> bool:
-    """Whether the user may invite people to the workspace and change its members."""
     return is_operator(user) or workspace.is_administered_by(user)
 
 
 def is_operator(user: AnyUser) -> bool:
-    """Whether the user operates the service: plans, suspensions, memberships and accounts."""
     return can_sign_in(user) and user.is_superuser

@@ -36,6 +36,4 @@ class Summary(Struct, gc=False):
 
 
 class Me(Struct, gc=False):
-    """The response of GET /me."""
-
     data: Summary

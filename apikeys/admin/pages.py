@@ -26,8 +26,6 @@ REFUSED_SHOWN = 5
 
 
 class KeyPage(ObjectPage):
-    """All that is known of the key. The page of a deleted one leads to what it did."""
-
     template_name = "admin/apikeys/apikey/key.html"
     obj: ApiKey
 
@@ -60,15 +58,12 @@ class KeyPage(ObjectPage):
 
 
 def require_plan(workspaces: Iterable[Workspace]) -> None:
-    """Raises `Refused` if no plan of these workspaces has keys."""
     given = list(workspaces)
     if not any(each.plan in WITH_API for each in given):
         raise Refused(sentence("no_plan", workspace=given[0]))
 
 
 class RollKey(ActionPage):
-    """Asks when this key ends, and shows the one that replaces it, once."""
-
     obj: ApiKey
     template_name = "admin/apikeys/apikey/new.html"
     form_class = RollForm

@@ -46,8 +46,6 @@ class StateFilter(ChoiceFilter):
 
 
 class WorkspaceFilter(ChoiceFilter):
-    """A workspace by its id; one whose keys the user may not see has none."""
-
     title = "Workspace"
     parameter_name = "workspace"
 
@@ -128,7 +126,6 @@ class ApiKeyAdmin(AuditHistory):
         return bool(own) if obj is None else obj.workspace_id in own
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Whether a plan of the user's workspaces has keys."""
         own = list(own_workspaces(request))
         return Workspace.objects.filter(pk__in=own, plan__in=WITH_API).exists()
 
@@ -138,7 +135,6 @@ class ApiKeyAdmin(AuditHistory):
     # --- The list
 
     def get_ordering(self, request: HttpRequest) -> Any:
-        """The newest first; those that have ended after all others."""
         return [Case(When(ENDED, then=Value(1)), default=Value(0)), "-created_at", "-id"]
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[KeyChangeList]:

@@ -28,13 +28,11 @@ def sentence(name: str, **context: Any) -> SafeString:
 
 
 def refusal_warning(workspace: Workspace) -> SafeString:
-    """Why keys of the workspace are refused at present, and what to do about it; "" if not."""
     why = access_warning(workspace)
     return sentence("refused", why=why, workspace=workspace) if why else SafeString("")
 
 
 def ended_warnings(workspaces: list[UUID]) -> Iterator[Bad]:
-    """The keys of these workspaces that have ended, and were sent in the last 24 hours."""
     rows = RefusedRequest.objects.filter(
         workspace_id__in=workspaces,
         created_at__gte=timezone.now() - timedelta(days=1),

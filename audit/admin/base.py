@@ -40,7 +40,6 @@ class ScopedAdmin(ReadOnlyAdmin):
         return redirect_without_key(request) or super().changelist_view(request, extra_context)
 
     def history_url(self, obj: Model) -> str:
-        """A row has no history of its own."""
         return self.url_of(obj)
 
     def warnings(self, request: HttpRequest) -> list[str]:
@@ -63,7 +62,6 @@ class ScopedAdmin(ReadOnlyAdmin):
         return [(title, {"fields": names}) for title, names in filled if names]
 
     def facts(self, request: HttpRequest, obj: Any) -> list[tuple[str, Any]]:
-        """The fields of a row's page with their labels, for a list that opens its rows."""
         fieldsets = self.get_fieldsets(request, obj)
         return [
             (str(label_for_field(name, self.model, self)), lookup_field(name, obj, self)[2])

@@ -49,7 +49,7 @@ def safe(cell: Any) -> Any:
 def lines(entries: QuerySet[AuditEntry], alternatives: Sequence[Q]) -> Iterator[str]:
     """The lines of the file: the heading, then each batch in the list's order.
 
-    Each batch is read by itself, so that a slow reader holds no transaction and no cursor.
+    Each batch is one statement, so a slow reader holds no transaction and no cursor.
     """
     yield _BYTE_ORDER_MARK + _csv([COLUMNS])
     position = None

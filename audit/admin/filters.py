@@ -67,7 +67,7 @@ class AuditLogFilter(LogFilter):
     def text(self) -> str:
         """The filters in words, for the entry of an export: "action = key.revoked".
 
-        Not what was searched for: it may be a name, which the log could never forget.
+        The search is left out. It may be a name, which the log could never forget.
         """
         values = self.cleaned_data
         chosen = self._chosen_workspace()

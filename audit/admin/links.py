@@ -54,7 +54,6 @@ def page_and_entries(pages: Mapping[str, str], text: str, field: str, value: Any
 
 
 def page_link(pages: Mapping[str, str], text: str, field: str, value: Any) -> str:
-    """The text as a link to the object's page, if the user may open it."""
     if not value or field not in pages:
         return isolated(text)
     url = reverse(pages[field], args=[value])

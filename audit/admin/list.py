@@ -38,7 +38,7 @@ OF_IDS = {"document_id": "Document id", "key_id": "Key id", "workspace_id": "Wor
 
 
 def prepare(request: HttpRequest, entries: Sequence[AuditEntry]) -> None:
-    """Sets what the fields of these entries need to know, with one query for all of them."""
+    """Adds seals and links to the entries, with one query for all of them."""
     seals, sealing = state.seals_of(entries), keys.set_up()
     for entry in entries:
         found: Any = entry
@@ -58,7 +58,6 @@ def fact(label: str, text: Callable[[Any], Any]) -> Callable[[Any, Any], Any]:
 
 
 def object_links(entry: Any, text: str, field: str) -> str:
-    """A link to an object's page, one to its entries, and its id, which can be copied."""
     value = getattr(entry, field)
     if not value:
         return ""
@@ -152,7 +151,6 @@ class AuditEntryAdmin(ExportViews):
 
     @method_decorator(require_GET)
     def workspaces_view(self, request: HttpRequest) -> HttpResponse:
-        """Suggestions for the workspace filter, for users who see every workspace's entries."""
         if not scope_of(request).everything:
             raise PermissionDenied
         found = suggestions(request.GET.get("term", ""))

@@ -1,4 +1,4 @@
-"""What the logs have in common: filters by time, and periods to choose from."""
+"""The logs' filters by time, and their periods to choose from."""
 
 from collections.abc import Sequence
 from datetime import timedelta
@@ -85,7 +85,7 @@ class LogFilter(FilterForm):
 
 
 class LogChangeList(KeysetChangeList):
-    """A list with periods, and a search that says what it was recognised as."""
+    """A list with periods, and a search that says what it has recognised."""
 
     form: Any  # a LogFilter
 

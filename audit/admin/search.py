@@ -1,4 +1,4 @@
-"""What a search of the audit log is recognised as.
+"""Recognises what a search of the audit log contains.
 
 People paste what they have: a URL of the API, an id in quotes, a sentence with an id in it, the
 eight characters of a request id that the list shows, an address, a day, an e-mail.
@@ -72,7 +72,6 @@ def parsed(text: str) -> UUID | None:
 
 
 def ids_in(text: str) -> list[UUID]:
-    """The ids in a text, with dashes or without, in any case, at most five."""
     found = [each[0] for each in chain(_UUID.finditer(text), _DIGITS.finditer(text))]
     return list(dict.fromkeys(map(UUID, found)))[:MOST_IDS]
 

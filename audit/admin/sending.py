@@ -1,4 +1,4 @@
-"""An export on its way to a browser. It takes one of few threads until its last byte."""
+"""Sends an export to a browser. It occupies one of few threads until its last byte."""
 
 import logging
 import threading

@@ -57,9 +57,6 @@ def newest(
 
     Args:
         keys: those that may have signed.
-
-    Raises:
-        django.db.Error: the database is out of reach.
     """
     with connection.cursor() as cursor:
         cursor.execute(_NEWEST)

@@ -1,8 +1,8 @@
 """What protects the audit log in the database: triggers, their functions, and privileges.
 
 An owner of the tables can switch all of it off, change entries, and switch it on again. Only the
-seals show that; this shows what was left off, or was never there, and what PostgreSQL could choose
-in the place of its own functions, operators and casts.
+seals show that. This module finds guards that are missing or switched off. It also finds functions,
+operators and casts that PostgreSQL could choose instead of its own.
 """
 
 from collections.abc import Iterator
@@ -103,11 +103,7 @@ _BEYOND = """
 
 
 def problems() -> list[str]:
-    """What is not as `migrate` leaves it, a sentence each.
-
-    Raises:
-        django.db.Error: the database is out of reach.
-    """
+    """Sentences about what differs from the state after `migrate`."""
     role: str = settings.DATABASES[DEFAULT_DB_ALIAS]["USER"]
     tables = [model._meta.db_table for model in apps.get_app_config("audit").get_models()]
     names = f"{{{','.join(f'public.{table}' for table in tables)}}}"

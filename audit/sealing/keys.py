@@ -23,11 +23,7 @@ class NoteError(ValueError):
 
 
 def decode(text: str) -> bytes:
-    """The bytes of base64.
-
-    Raises:
-        NoteError: it is anything else.
-    """
+    """The bytes of base64; raises NoteError if it is anything else."""
     try:
         return base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError) as exc:
@@ -35,7 +31,6 @@ def decode(text: str) -> bytes:
 
 
 def _parse(text: str) -> tuple[str, bytes]:
-    """The name and the 32 bytes of a key."""
     parts = text.split("+", 2)
     if len(parts) != 3 or not _NAME.fullmatch(parts[0]):
         raise NoteError("a key has three parts with plus signs between them")
@@ -61,11 +56,7 @@ class PublicKey:
 
     @classmethod
     def parse(cls, text: str) -> "PublicKey":
-        """Reads the text that `str()` writes.
-
-        Raises:
-            NoteError: it is anything else.
-        """
+        """Reads the text that `str()` writes; raises NoteError if it is anything else."""
         key = cls(*_parse(text))
         if str(key) != text:
             raise NoteError(WRONG)
@@ -101,8 +92,7 @@ class PrivateKey:
     def parse(cls, text: str) -> "PrivateKey":
         """Reads the text that `encode` writes.
 
-        Raises:
-            NoteError: it is anything else. The text of the error has nothing of the key.
+        Raises NoteError if it is anything else; the error's text has nothing of the key.
         """
         if not text.startswith(PRIVATE):
             raise NoteError(f"a private key begins with {PRIVATE}")

@@ -1,4 +1,4 @@
-"""The key and the witness of the audit log where neither was set up: on a laptop.
+"""The key and the witness of the audit log on a laptop, where nobody has set them up.
 
 They show how sealing works. They prove nothing to anybody else: the user of a laptop has the key,
 the database and the witness.
@@ -36,7 +36,6 @@ def provide(environ: MutableMapping[str, str], folder: Path) -> None:
 
 
 def provided() -> bool:
-    """Whether this is a laptop: the log's keys are of this module."""
     return any(key.startswith(f"{NAME}+") for key in settings.AUDIT_PUBLIC_KEYS)
 
 

@@ -1,11 +1,11 @@
 """The data of a leaf: an entry as canonical JSON (RFC 8785).
 
-The members are the columns in alphabetical order, without those that are empty: so a column that
-a later release adds does not change the data of older entries. Times have microseconds and a Z.
-Anybody can write the same bytes again from a readable copy of the entry.
+The members are the columns in alphabetical order. Empty columns are left out, so a column of a
+later release does not change the data of older entries. Times have microseconds and a Z. Anybody
+can write the same bytes again from a readable copy of the entry.
 
-The database only hands over its columns. It does not write or hash the data itself: its owner can
-define functions, operators and casts that are chosen in the place of PostgreSQL's own.
+The database only returns columns. It does not write or hash the data, because its owner can define
+functions, operators and casts that PostgreSQL would use instead of its own.
 """
 
 from collections.abc import Iterable
@@ -65,7 +65,6 @@ def data_of(columns: Iterable[object]) -> bytes:
 
 
 def hash_of(columns: Iterable[object]) -> bytes:
-    """The hash of an entry's leaf; `columns` as for `data_of`."""
     return leaf_hash(data_of(columns))
 
 
@@ -76,8 +75,7 @@ class LeafRow(NamedTuple):
         leaf: its index, from 0.
         stored: the hash that was stored when it was sealed.
         computed: the hash of the entry as it is now; None if the entry is missing.
-        created_at: the entry's time as it says; None if the entry is missing, or its time is none
-            that Python has.
+        created_at: the entry's time; None if the entry is missing, or Python has no such time.
     """
 
     leaf: int
@@ -92,9 +90,6 @@ def read_columns(sql: str, parameters: Any, settings: str = "") -> list[Any]:
 
     Args:
         settings: further ones for the transaction (`SET LOCAL …;`).
-
-    Raises:
-        django.db.Error: the database is out of reach.
     """
     connection.ensure_connection()
     with connection.wrap_database_errors, Cursor(connection.connection) as cursor:
@@ -109,9 +104,6 @@ def read_leaves(start: int, stop: int) -> list[LeafRow]:
     """The leaves from `start` up to but not including `stop`, within a transaction.
 
     The planner would sort the whole table for some windows.
-
-    Raises:
-        django.db.Error: the database is out of reach.
     """
     settings = (
         "SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off;"

@@ -23,9 +23,9 @@ _HORIZON = re.compile(r"complete to (\d+), then to (\d+) from transaction (\d+)"
 
 @dataclass(frozen=True)
 class Horizon:
-    """Up to which id all entries are visible, so that the sealer need not look at older ones.
+    """All entries up to an id are visible, so the sealer only looks at newer ones.
 
-    A line of each checkpoint, which is signed; see `audit.models.Checkpoint`.
+    It is a line of each signed checkpoint; see `audit.models.Checkpoint`.
     """
 
     complete_to: int = 0
@@ -106,11 +106,7 @@ class Statement:
 
     @classmethod
     def parse(cls, text: str) -> "Statement":
-        """Reads the text of a checkpoint.
-
-        Raises:
-            NoteError: it is anything else.
-        """
+        """Reads the text of a checkpoint; raises NoteError if it is anything else."""
         try:
             origin, size, root, time, extension, *_ = text.split("\n")
             if not (size.isascii() and size.isdigit() and time.startswith(_TIME)):

@@ -2,9 +2,9 @@
 
 The leaves are in the order in which the entries became visible; those that became visible between
 two seals are ordered by id. A transaction that commits late is no problem: its entries are found
-whenever they become visible, since an entry is only ever looked for by "it has no leaf". So that
-not all entries have to be looked at each time, a checkpoint remembers up to which id there can be
-no more (`audit.models.Checkpoint`).
+whenever they become visible, because the sealer looks for entries without a leaf. A checkpoint
+remembers the id up to which no more of them can appear (`audit.models.Checkpoint`), so the sealer
+only looks at newer ones.
 """
 
 from collections.abc import Sequence
@@ -74,7 +74,6 @@ class Sealer:
 
         Raises:
             SealRefused: the tree is not the one that was signed.
-            django.db.Error: the database is out of reach.
         """
         newest = checkpoints.newest(self._keys)
         try:
@@ -162,7 +161,6 @@ class Sealer:
 
 
 def _append(frontier: Frontier, rows: Sequence[tuple[int, bytes]]) -> None:
-    """Adds leaves, and the subtrees that they complete."""
     leaves, subtrees = [], []
     for entry_id, leaf in rows:
         leaves.append(Leaf(index=frontier.size, entry_id=entry_id, hash=leaf))

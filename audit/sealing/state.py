@@ -1,8 +1,8 @@
-"""Whether the audit log is sealed and intact, for those who operate it and those who read it.
+"""Whether the audit log is sealed and intact.
 
-It is read in two statements of a few index lookups, however long the log is. What is sealed, the
-newest checkpoint says that a known key has signed. Whether the log is intact, only `verify_audit`
-finds out; its result is an entry.
+Two statements of a few index lookups read it, however long the log is. The newest checkpoint that a
+known key has signed says what is sealed. Only `verify_audit` finds out whether the log is intact;
+its result is an entry.
 """
 
 from collections.abc import Sequence
@@ -66,7 +66,7 @@ class State:
         sealed: entries in the newest checkpoint that is signed.
         intact_at: when a verification last found the log intact; None if never.
         damaged_at: when one last found that it differs; None if never.
-        foreign: what somebody else than the sealer has written to the tree; a sentence.
+        foreign: a sentence about rows of the tree that the sealer has not written; "" if none.
         unverified: why no signature could be checked; a sentence.
     """
 
@@ -79,7 +79,6 @@ class State:
 
     @property
     def late(self) -> bool:
-        """Whether an entry waits for its seal for too long."""
         return (self.unsealed_seconds or 0.0) > LATE_SECONDS
 
     @property
@@ -93,11 +92,9 @@ class State:
 
     @property
     def verified_at(self) -> datetime | None:
-        """The time of the newest verification, whatever it found."""
         return max((at for at in (self.intact_at, self.damaged_at) if at), default=None)
 
     def warnings(self) -> list[str]:
-        """What is wrong, and what to do about it."""
         found = [self.unverified] if self.unverified else []
         if self.damaged:
             found.append(
@@ -124,11 +121,7 @@ class State:
 
 
 def read(connection: BaseDatabaseWrapper = default_connection) -> State:
-    """Reads the state; if the log is not sealed, there is nothing to say of it.
-
-    Raises:
-        django.db.Error: the database is out of reach.
-    """
+    """Reads the state; if the log is not sealed, there is nothing to say of it."""
     if not keys.set_up():
         return State()
     try:
@@ -149,7 +142,7 @@ def read(connection: BaseDatabaseWrapper = default_connection) -> State:
 
 
 def _foreign(signed: Newest) -> str:
-    """A sentence about what a sealer would not have written; empty if there is nothing."""
+    """A sentence about rows that the sealer has not written; "" if there are none."""
     if signed.unsigned:
         sizes = ", ".join(f"{each:,}" for each in signed.unsigned)
         return f"There are checkpoints that no known key has signed, of {sizes} entries."

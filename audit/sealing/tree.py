@@ -1,6 +1,4 @@
-"""The Merkle tree: its hashes and inclusion proofs, as RFC 9162 defines them (section 2.1), and the
-hashes of subtrees, frontiers and proofs as the database has them.
-"""
+"""The Merkle tree, its hashes and its inclusion proofs, as in section 2.1 of RFC 9162."""
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
@@ -64,7 +62,7 @@ class Frontier:
 
 
 def split(size: int) -> int:
-    """The number of leaves of the left subtree: the largest power of two below `size`."""
+    """The size of the left subtree: the largest power of two below `size`."""
     return 1 << (size - 1).bit_length() - 1
 
 
@@ -127,11 +125,7 @@ class StoredTree:
         self.complete: HashOf = lru_cache(CACHED_BLOCKS * BLOCK)(self._complete)
 
     def frontier(self, size: int) -> Frontier:
-        """The tree of the first `size` leaves, to append to.
-
-        Raises:
-            TreeDamaged: hashes are missing.
-        """
+        """The tree of the first `size` leaves, to append to."""
         hashes, start = [], 0
         for bits in reversed(range(size.bit_length())):
             if size >> bits & 1:
@@ -140,19 +134,11 @@ class StoredTree:
         return Frontier(size, hashes)
 
     def root(self, size: int) -> bytes:
-        """The root of the first `size` leaves.
-
-        Raises:
-            TreeDamaged: hashes are missing.
-        """
+        """The root of the first `size` leaves."""
         return self.frontier(size).root()
 
     def proof(self, index: int, size: int) -> list[bytes]:
-        """The inclusion proof of a leaf in the tree of the first `size` leaves.
-
-        Raises:
-            TreeDamaged: hashes are missing.
-        """
+        """The inclusion proof of a leaf in the tree of the first `size` leaves."""
         return inclusion_proof(index, 0, size, self.complete)
 
     def _complete(self, start: int, stop: int) -> bytes:

@@ -42,12 +42,12 @@ class Result:
         sealed: leaves that were read.
         unsealed: entries that wait for the next seal.
         problems: sentences that were reported.
-        newest: what the newest checkpoint in the database says that is signed.
+        newest: the newest signed checkpoint in the database.
         since: when sealing began, to the minute; None if no checkpoint is signed.
-        older: entries that were there long before.
-        late: others that were sealed late, which is no problem.
-        first_late, last_late: the first and the last of them.
-        longest: how long one of them has waited for its seal.
+        older: the number of entries that were written long before that.
+        late: the number of others that were sealed late, which is no problem.
+        first_late, last_late: the first and the last late one.
+        longest: the longest time that a late one has waited for its seal.
     """
 
     sealed: int = 0
@@ -108,7 +108,6 @@ class Verifier:
 
         Raises:
             Stopped: a signal asked the process to end.
-            django.db.Error: the database is out of reach.
         """
         with connection.cursor() as cursor:
             cursor.execute(f"SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY; {TRUSTED}")
@@ -222,7 +221,6 @@ class Verifier:
         return False
 
     def _check_subtrees(self, computed: Sequence[tuple[int, int, bytes]]) -> None:
-        """Compares the stored hashes of subtrees that are complete now."""
         stored = Subtree.objects.in_bulk([(level, index) for level, index, _ in computed])
         for level, index, found in computed:
             subtree = stored.get((level, index))
@@ -293,6 +291,5 @@ def _at(statement: Statement) -> str:
 def _grown(
     tree: Frontier, leaves: Sequence[bytes]
 ) -> tuple[Frontier, list[tuple[int, int, bytes]]]:
-    """The tree with more leaves, and the subtrees that they complete."""
     grown = Frontier(tree.size, tree.hashes)
     return grown, [each for leaf in leaves for each in grown.append(leaf)]

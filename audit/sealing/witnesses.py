@@ -158,7 +158,6 @@ class Publisher:
         self._published: dict[str, str] = {}  # notes
 
     def newest(self, keys: Sequence[PublicKey]) -> Statement | None:
-        """The largest checkpoint that any witness has."""
         found: list[Statement] = []
         for witness in self._witnesses:
             try:

@@ -64,8 +64,8 @@ class SectionAdmin(NoPermissions, ModelAdmin):
     page number that does not exist redirects to the whole list with a message.
 
     Attributes:
-        nouns: what to call its objects; by default as the model does.
-        is_log: whether its rows are what happened: the search leads to them if it finds no more.
+        nouns: names for its objects; by default the model's.
+        is_log: whether it is a log. The search leads there if it finds nothing else.
         menu_position: its place in the menu, from left to right.
         add_text: the label of the buttons that lead to a form for a new one.
         pages: pages of our own (`config.console.object_page`), by the last part of their URLs. They
@@ -124,7 +124,6 @@ class SectionAdmin(NoPermissions, ModelAdmin):
         return self.has_view_permission(request)
 
     def warnings(self, request: HttpRequest) -> list[str]:
-        """Warnings to show above the list."""
         return self.urgent_warnings(request)
 
     def urgent_warnings(self, request: HttpRequest) -> list[str]:
@@ -184,7 +183,6 @@ class SectionAdmin(NoPermissions, ModelAdmin):
         return super().change_view(request, object_id, form_url, context | (extra_context or {}))
 
     def crumb(self) -> tuple[str, str]:
-        """The link to the list, for the breadcrumbs of its other pages."""
         url = reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_changelist")
         return capfirst(self.nouns), url
 
@@ -192,7 +190,6 @@ class SectionAdmin(NoPermissions, ModelAdmin):
         return reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_change", args=[obj.pk])
 
     def history_url(self, obj: Model) -> str:
-        """Where the "History" button leads."""
         raise NotImplementedError
 
     def history_view(
@@ -218,7 +215,6 @@ class SectionAdmin(NoPermissions, ModelAdmin):
     def page(
         self, request: HttpRequest, template: str, *, title: str, **context: Any
     ) -> TemplateResponse:
-        """A page of our own, with the context that every admin page needs."""
         request.current_app = self.admin_site.name
         return TemplateResponse(
             request,
@@ -235,5 +231,4 @@ class SectionAdmin(NoPermissions, ModelAdmin):
 
 
 def request_user(request: HttpRequest) -> "User":
-    """The signed-in user; every page of the admin except the sign-in form has one."""
     return cast("User", request.user)

@@ -39,7 +39,6 @@ class FilterForm(forms.Form):
     """The filters of a list; each field is a URL parameter."""
 
     def condition(self) -> Q:
-        """The filters, combined with AND."""
         return Q()
 
     def chip_text(self, name: str, rows: Sequence[Any]) -> str:
@@ -52,7 +51,6 @@ class FilterForm(forms.Form):
 
 
 def shown(field: forms.BoundField) -> Any:
-    """A field's value as its widget shows it."""
     value = field.value()
     choices = {str(key): text for key, text in getattr(field.field, "choices", ())}
     return choices.get(value, value) if choices else field.field.widget.format_value(value)
@@ -140,8 +138,6 @@ class KeysetChangeList(ChangeList):
 
 
 class ReadOnlyAdmin(SectionAdmin):
-    """A model that nobody changes in the admin."""
-
     actions = None
     list_per_page = 50
     sortable_by = ()

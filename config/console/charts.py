@@ -66,7 +66,7 @@ def _rectangles(bar: Bar, highest: int) -> Iterator[tuple[str, float, float]]:
 def bar_chart(bars: Sequence[Bar], *, label: str, small: bool = False) -> SafeString:
     """HTML: the bars from left to right, and below them a table that shows the same numbers.
 
-    At least one number is not 0. A small chart has no table: its label must say the numbers.
+    At least one number must not be 0. A small chart has no table; its label must have the numbers.
     """
     names = list(bars[0].numbers)
     highest = max(bar.total for bar in bars)

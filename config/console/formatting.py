@@ -1,5 +1,3 @@
-"""Times and code on the admin's pages."""
-
 import re
 from collections.abc import Callable
 from datetime import datetime, timedelta
@@ -41,7 +39,6 @@ def pill(kind: str, text: str) -> SafeString:
 
 
 def icon(name: str) -> SafeString:
-    """HTML: a symbol of `icons.svg`."""
     url = static("config/icons.svg")
     return format_html('<svg class="icon" aria-hidden="true"><use href="{}#{}"/></svg>', url, name)
 
@@ -57,7 +54,6 @@ def time_tag(moment: datetime) -> SafeString:
 
 
 def clock_tag(moment: datetime) -> SafeString:
-    """HTML: the time of the day."""
     text = date_format(timezone.localtime(moment), "H:i:s")
     return format_html('<time datetime="{}">{}</time>', moment.isoformat(), text)
 

@@ -58,8 +58,8 @@ def fetch(
 ) -> list[Any]:
     """At most `count` rows that match any of the alternatives, the next ones after a position.
 
-    Each alternative has an index, of which `count` entries are read. A single condition with OR
-    would read and sort all matching rows for each page.
+    Each alternative reads `count` entries of its own index. One condition with OR would read and
+    sort all matching rows for each page.
 
     Args:
         newer: towards newer rows, nearest first, instead of older ones.

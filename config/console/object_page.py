@@ -62,7 +62,6 @@ class ObjectPage(View):
         return self.section.visible_or_404(self.request, object_id)
 
     def is_allowed(self) -> bool:
-        """Whether this page is for the user, who may see the object."""
         return self.obj is not None or self.section.has_add_permission(self.request)
 
     def check(self) -> None:
@@ -98,7 +97,6 @@ class ObjectPage(View):
 
     @property
     def back(self) -> str:
-        """The page of the object, or else the list."""
         url: str = self.section.crumb()[1] if self.obj is None else self.section.url_of(self.obj)
         return url
 
@@ -110,8 +108,8 @@ class Prompt:
     Attributes:
         button: the label of the button that does it.
         danger: whether that cannot be undone easily.
-        facts: what the form does not ask for: label → value.
-        hidden: what else is sent: names and values.
+        facts: rows above the form: label → value.
+        hidden: names and values of hidden fields.
     """
 
     title: str
@@ -189,11 +187,10 @@ class ActionPage(ObjectPage):
         return self.back
 
     def show(self) -> HttpResponse:
-        """The page before, with the form's errors."""
         return self.ask(self.prompt())
 
     def ask(self, prompt: Prompt, *, confirming: bool = False) -> HttpResponse:
-        """A page with the form; to confirm, what was filled in is not shown, but sent again."""
+        """Shows the form. A confirmation sends the values again in hidden fields."""
         context = {"prompt": prompt, "form": self.form, "confirming": confirming, "view": self}
         return self.page(self.template_name, title=prompt.title, **context, **self.context())
 
@@ -206,8 +203,6 @@ class ActionPage(ObjectPage):
 
 
 class Button(ActionPage):
-    """A button on the object's page, where also its errors are shown."""
-
     asks_password = False
 
     def show(self) -> HttpResponse:
@@ -219,7 +214,7 @@ class Button(ActionPage):
 class OnceForm(forms.Form):
     """Creates something at most once: it contains the new object's id, signed for its user.
 
-    If it is sent again (reload, back button, double click), something has that id already.
+    A form that is sent again (reload, back button, double click) has an id that exists.
     """
 
     new_id = forms.CharField(widget=forms.HiddenInput)

@@ -51,5 +51,4 @@ def asks_for_password(view: Callable[..., Any]) -> Callable[..., Any]:
 
 @receiver(user_logged_in)
 def entered(request: HttpRequest, **kwargs: Any) -> None:
-    """The user has just entered the password."""
     request.session[_KEY] = int(time.time())

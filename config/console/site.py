@@ -55,7 +55,6 @@ class Site(admin.AdminSite):
         return with_csp(super().admin_view(asks_for_password(view), cacheable=False))
 
     def each_context(self, request: HttpRequest) -> dict[str, Any]:
-        """Adds the sections of the menu."""
         context = super().each_context(request)
         models = [model for app in context["available_apps"] for model in app["models"]]
         sections = [self.section(request, model) for model in models]
@@ -116,8 +115,6 @@ def part(read: Callable[[], list[Any]], otherwise: Any) -> list[Any]:
 
 
 def with_csp(view: View) -> View:
-    """Adds the policy to each response of the view."""
-
     @wraps(view)
     def inner(*args: Any, **kwargs: Any) -> HttpResponse:
         response: HttpResponse = view(*args, **kwargs)

@@ -73,6 +73,5 @@ def _run() -> Checks:
 
 @permission_required("config.view_system", raise_exception=True)  # a superuser has all of them
 def page(request: HttpRequest) -> HttpResponse:
-    """What new checks find."""
     context = {"title": "System", "checks": checks(timedelta(0), LONGEST_SECONDS)}
     return render(request, "admin/system/page.html", {**site.each_context(request), **context})

@@ -18,9 +18,9 @@ def sample(content: str, name: str, path: str = "", status: int = 200) -> SafeSt
 
     Args:
         name: of its controls in the page.
-        path: of a request whose response is shown below, and which a reader can send. In it, `{id}`
-            is a document of the reader's workspace.
-        status: of the example that is shown before.
+        path: a request that the reader can send; its response is shown below. `{id}` becomes a
+            document of the reader's workspace.
+        status: the status of the example response.
     """
     _, *parts = re.split(r"^--- (.+)\n", content, flags=re.MULTILINE)
     codes = [(parts[i], parts[i + 1].strip()) for i in range(0, len(parts), 2)]

@@ -20,8 +20,6 @@ else:  # generic only in the stubs
 
 
 class LoginForm(UserModelForm):
-    """The user's names, and the e-mail address, which is the login."""
-
     class Meta:
         model = User
         fields = ("email", "first_name", "last_name")

@@ -1,8 +1,8 @@
 """The page behind an invitation's link: the only one that works without signing in.
 
 The token is in the query of the link, which no log has (`config.request.middleware.record`,
-deploy/nginx.conf). The first request moves it out of the URL: the session then has the invitation's
-id, not the token, and the page no secret in its URL that a link to elsewhere could pass on.
+deploy/nginx.conf). The first request moves it out of the URL: the session stores the invitation's
+id, and no link on the page can pass a secret on.
 """
 
 from typing import Any
@@ -44,7 +44,6 @@ ADVICE = "Ask the person who invited you for a new link."
 @require_http_methods(["GET", "HEAD", "POST"])
 @sensitive_post_parameters()
 def invitation(request: HttpRequest) -> HttpResponse:
-    """Opens a link, shows its invitation, and accepts it."""
     if "token" in request.GET:
         return open_link(request, request.GET["token"])
     try:
@@ -74,7 +73,6 @@ def open_link(request: HttpRequest, token: str) -> HttpResponse:
 
 
 def respond(request: HttpRequest, opened: Invitation) -> HttpResponse:
-    """The page for a new user, for the invited one, or for somebody else."""
     account = invitations.account_of(opened)
     signed_in = request.user if request.user.is_authenticated else None
     if signed_in is not None and not (signed_in == account and site.has_permission(request)):
@@ -95,7 +93,6 @@ def respond(request: HttpRequest, opened: Invitation) -> HttpResponse:
 
 
 def new_account(request: HttpRequest, opened: Invitation) -> HttpResponse:
-    """The form for a name and a password; then the page to sign in."""
     account = User(username=opened.email, email=opened.email, is_staff=True)
     data = request.POST if request.method == "POST" else None
     form = InvitedAccountForm(data, instance=account)
@@ -124,7 +121,6 @@ def accept(request: HttpRequest, opened: Invitation, account: User) -> HttpRespo
 
 
 def problem(request: HttpRequest, why: str) -> HttpResponse:
-    """Says why the link does not work, and what to do."""
     if why not in PROBLEMS:
         why = "unknown"
     response = page(request, problem=f"{PROBLEMS[why]} {'' if why == 'used' else ADVICE}")

@@ -2,7 +2,7 @@
 
 Somebody who fails to sign in on purpose uses up the account's limit, but not that of such a
 browser, so nobody can lock the account's user out (OWASP: "Slow Down Online Guessing Attacks with
-Device Cookies"). The cookie is signed: to whom it belongs is known without the database.
+Device Cookies"). The cookie is signed, so the database is not asked for its owner.
 """
 
 from django.conf import settings

@@ -1,5 +1,3 @@
-"""What the pages of signing in have in common."""
-
 from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
@@ -19,7 +17,6 @@ else:  # generic only in the stubs
 
 
 def page(request: HttpRequest, template: str, *, title: str, **context: Any) -> TemplateResponse:
-    """A page with the context that every page of the admin needs."""
     request.current_app = site.name
     return TemplateResponse(request, template, common(request) | {"title": title} | context)
 

@@ -110,7 +110,6 @@ class ResetForm(forms.Form):
 
 
 def link(name: str, user: User, tokens: PasswordResetTokenGenerator) -> str:
-    """The path of a page that sets the user's password."""
     uid = urlsafe_base64_encode(force_bytes(user.pk))
     return reverse(f"admin:{name}", args=[uid, tokens.make_token(user)])
 

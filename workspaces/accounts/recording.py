@@ -37,7 +37,6 @@ def record_sign_out(*, user: User | None, **kwargs: Any) -> None:
 
 
 def record_save(*, instance: User, update_fields: Iterable[str] | None, **kwargs: Any) -> None:
-    """Records a new account, or what differs from the stored one."""
     saved = frozenset(update_fields or (*FIELDS, "password"))
     # Signing in may save a new hash of the same password.
     is_new_hash_only = saved == {"password"} and instance._password is None  # type: ignore[attr-defined]

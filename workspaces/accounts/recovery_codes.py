@@ -31,7 +31,6 @@ def make(user: User, *, by: str) -> list[str]:
 
 
 def left(user: User) -> int:
-    """How many codes the user has not used."""
     return int(StaticToken.objects.filter(device__user=user).count())
 
 

@@ -1,4 +1,4 @@
-"""What an account is: an operator, support staff, a member of workspaces; and whose it is."""
+"""The rights of accounts, and their confirmed addresses."""
 
 from django.contrib.auth.models import Group, User
 from django.db import transaction
@@ -69,7 +69,7 @@ def is_support_staff(account: User) -> bool:
 
 
 def kinds_of(account: User) -> str:
-    """What the account is: "Operator, admin of 2 workspaces"."""
+    """Its rights in words: "Operator, admin of 2 workspaces"."""
     roles = [each.role for each in account.memberships.all()]
     parts = ["operator"] if account.is_superuser else []
     parts += ["support"] if is_support_staff(account) else []
@@ -83,7 +83,7 @@ def kinds_of(account: User) -> str:
 
 @transaction.atomic
 def confirm_address(account: User, email: str) -> None:
-    """Stores that a link, which was only sent to this address, was used for the account."""
+    """Call it when the account's user has opened a link that was sent to this address only."""
     email = email.lower()
     if not ConfirmedAddress.objects.filter(user=account, email=email).exists():
         ConfirmedAddress(user=account, email=email).save()

@@ -26,7 +26,7 @@ _APP_CODE = re.compile(r"[0-9]{6}")
 def is_required(user: User) -> bool:
     """Whether the user cannot sign in without a second factor.
 
-    SECOND_FACTOR is "admins", all who may sign in; "operators", superusers; or "nobody".
+    SECOND_FACTOR is "admins" (all who may sign in), "operators" (superusers) or "nobody".
     """
     if settings.SECOND_FACTOR == "operators":
         return user.is_superuser
@@ -58,7 +58,6 @@ def begin_set_up(user: User) -> None:
 
 
 def secret_of(app: TOTPDevice) -> str:
-    """The app's secret, as it is typed."""
     text = b32encode(app.bin_key).decode().rstrip("=")
     return " ".join(text[start : start + 4] for start in range(0, len(text), 4))
 
@@ -87,7 +86,7 @@ def _replace_app(user: User, app: Device, *, by: str) -> list[str]:
 
 
 def verify(request: HttpRequest, user: User, typed: str, *, refused: Action) -> Device:
-    """The user's device that the typed code is of. A code works once.
+    """The user's device whose code was typed. A code works once.
 
     Raises ValidationError if it is wrong, which is recorded as `refused`, or if too many were.
     """
@@ -117,8 +116,8 @@ def _verified(
 ) -> Device | None:
     """The user's device of this kind if the code is right.
 
-    django-otp doubles a device's waiting time with each wrong code. Its row is locked meanwhile,
-    so of two requests with the same code one gets None.
+    django-otp doubles a device's waiting time with each wrong code. It locks the device's row, so
+    the second request with the same code gets None.
     """
     attempt = Attempt(request)
     attempt.check()
@@ -138,7 +137,6 @@ def _verified(
 
 @transaction.atomic
 def remove(user: User, *, by: str) -> bool:
-    """Removes the user's app and recovery codes; whether there was an app."""
     TOTPDevice.objects.devices_for_user(user, confirmed=False).delete()
     removed, _ = TOTPDevice.objects.devices_for_user(user, confirmed=True).delete()
     StaticDevice.objects.devices_for_user(user).delete()

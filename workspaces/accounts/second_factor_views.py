@@ -20,8 +20,6 @@ CRUMBS = [("Security", reverse_lazy("admin:security"))]
 
 
 class SetUp(CodePage):
-    """Shows the secret of the app that is being set up, and asks for a code that the app shows."""
-
     template_name = "admin/security/set_up.html"
     title = "Set up a second factor"
     back = ""  # the name of the page that it is begun on
@@ -65,8 +63,6 @@ class SetUpAtSignIn(SetUp):
 
 
 class OwnSetUp(SetUp):
-    """For a signed-in user, also to replace the app."""
-
     back = "admin:security"
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
@@ -86,8 +82,6 @@ class OwnSetUp(SetUp):
 
 
 class OwnAction(ActionPage):
-    """What users who have a second factor do with it."""
-
     def is_allowed(self) -> bool:
         return True
 
@@ -114,8 +108,6 @@ class NewCodes(OwnAction):
 
 
 class RemoveOwn(OwnAction):
-    """Removes the user's second factor, unless it is required."""
-
     title, danger = "Remove the second factor", True
     text = "Your password alone is enough to sign in then. Your recovery codes no longer work."
 

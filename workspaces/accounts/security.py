@@ -27,7 +27,6 @@ YEAR = 365 * 24 * 60 * 60  # seconds
 
 
 def security(request: HttpRequest) -> HttpResponse:
-    """Names, second factor, sessions, e-mails, theme and recent sign-ins."""
     user = request_user(request)
     if request.method == "POST":
         response = HttpResponseRedirect(request.path)

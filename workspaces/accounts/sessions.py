@@ -111,8 +111,7 @@ def sessions_of(user: User) -> list[Session]:
 
 
 def end(user: User, *, by: str, only: str = "", but: str | None = None) -> int:
-    """Ends sessions of the user: the one with the digest `only`, or all but the one with the key
-    `but`.
+    """Ends the user's session with the digest `only`, or all but the one with the key `but`.
 
     Returns how many.
     """

@@ -1,4 +1,4 @@
-"""Signing in: the password, then the code of the second factor; and both again after a while."""
+"""Pages that ask for the password and for the code of the second factor."""
 
 import re
 from typing import Any
@@ -110,8 +110,6 @@ class CodePage(SitePage, FormView):
 
 
 class EnterCode(CodePage):
-    """The code of the app, or a recovery code."""
-
     template_name = "admin/login_code.html"
     title = "Enter a code"
 
@@ -164,8 +162,8 @@ class ConfirmPasswordForm(CodeForm):
 def check_own_password(request: HttpRequest, password: str) -> None:
     """Checks the password of the signed-in user; a wrong one is counted and recorded.
 
-    Raises ValidationError if it is wrong, or too many were. The limit is the user's own: attempts
-    to sign in from elsewhere do not use it up.
+    Raises ValidationError if it is wrong, or too many were. Attempts to sign in from elsewhere do
+    not count towards its limit.
     """
     user: User = request_user(request)
     attempt = Attempt(request, (throttle.SIGNED_IN, str(user.pk)))
@@ -178,9 +176,9 @@ def check_own_password(request: HttpRequest, password: str) -> None:
 
 @method_decorator(takes_password, name="dispatch")
 class ConfirmPassword(SitePage, RedirectURLMixin, FormView):
-    """The page that asks for the password again; it leads back to `next`, on this site only.
+    """Asks for the password again, then leads back to `next`, on this site only.
 
-    A form that came here instead of there waits in this page, without secrets.
+    A form that was redirected here waits in this page, without secrets.
     """
 
     form_class = ConfirmPasswordForm

@@ -1,5 +1,3 @@
-"""The admin site with our pages of signing in."""
-
 from typing import Any
 
 from django.contrib.auth import SESSION_KEY
@@ -63,5 +61,4 @@ class Site(site.Site):
     def password_change(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> Any:
-        """Django's page, throttled and recorded."""
         return passwords.change(request)

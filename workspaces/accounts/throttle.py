@@ -61,11 +61,7 @@ class Attempt:
         self._counters = ((address, network_of(client_address(request))), *counters)
 
     def check(self) -> None:
-        """Refuses the attempt if it has no more tries; that does not count for anything.
-
-        Raises:
-            TooManyAttempts: the response gets the status 429 (`responds_429`).
-        """
+        """Raises TooManyAttempts if no tries are left; that does not count as an attempt."""
         for limit, value in self._counters:
             usage = usage_of(self._request, limit, value, increment=False)
             if usage["count"] >= limit.attempts:
@@ -93,7 +89,6 @@ def usage_of(request: HttpRequest, limit: Limit, value: str, *, increment: bool)
 
 
 def too_many(request: HttpRequest, seconds: int) -> TooManyAttempts:
-    """The error that asks to wait; the response says how many seconds."""
     request.throttled = seconds  # type: ignore[attr-defined]
     number, unit = (seconds, "second") if seconds < 60 else (-(-seconds // 60), "minute")
     return TooManyAttempts(
@@ -119,9 +114,9 @@ _hashing = {"": Semaphore(1)}  # of strangers; of accounts, by id
 
 
 def takes_password(view: Any) -> Any:
-    """For forms with a password: those of strangers are served one at a time, and take one thread.
+    """For forms with a password: at most one of strangers is served at a time.
 
-    An account's own browsers have two places: people click twice. Nobody waits for the body of a
+    An account's own browsers may send two, since people click twice. Nobody waits for the body of a
     refused form. The CSRF token is in the body, so it is checked here, not by the middleware.
     """
     checked = csrf_protect(responds_429(view))

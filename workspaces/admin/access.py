@@ -94,15 +94,11 @@ class Suspend(WorkspaceAction):
 
 
 class Reinstate(Suspend):
-    """Its reverse."""
-
     suspends = False
     verb, done = "Reinstate", "reinstated"
 
 
 class ChangePlan(WorkspaceAction):
-    """A button for each plan, which says what moving to it means."""
-
     form_class = ReasonForm
     template_name = "admin/workspaces/workspace/plan.html"
 

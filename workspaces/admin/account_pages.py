@@ -69,8 +69,6 @@ class CreateAccount(LinkPage):
 
 
 class AccountPage(ActionPage):
-    """What is known of an account, and the form that changes it."""
-
     template_name = "admin/auth/user/page.html"
     asks_password = False  # before it is changed
     form_class = LoginForm
@@ -147,8 +145,6 @@ class NewPassword(LinkPage):
 
 
 class RemoveSecondFactor(ActionPage):
-    """For a user who has lost it."""
-
     obj: User
     title, danger = "Remove the second factor", True
     text = (

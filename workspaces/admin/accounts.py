@@ -1,5 +1,3 @@
-"""The section of the accounts, for operators."""
-
 from typing import Any
 
 from django.contrib import admin

@@ -20,15 +20,11 @@ from workspaces.permissions import is_operator, may_manage_members
 
 
 class PeoplePage(WorkspaceAction):
-    """For operators and the workspace's admins."""
-
     def is_allowed(self) -> bool:
         return may_manage_members(self.user, self.obj)
 
 
 class ChangeMember(PeoplePage, Button):
-    """Makes a member an admin, or removes one; the forms are on the workspace's page."""
-
     asks_password = True
     form_class = ChosenForm
 
@@ -92,9 +88,9 @@ class ChangeMember(PeoplePage, Button):
 
 
 class Invite(PeoplePage):
-    """Sends a link. Only without a mail server, an operator sees it, on this response.
+    """Sends a link, which only the address's owner may see: it proves who accepts.
 
-    With one, nobody but the address's owner may see it, since it proves who accepts.
+    Without a mail server, the response shows it to an operator.
     """
 
     form_class = InvitationForm

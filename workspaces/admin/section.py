@@ -36,8 +36,6 @@ from workspaces.permissions import (
 
 
 class WorkspacePage(ObjectPage):
-    """Its state, its members and its invitations, with the buttons that change them."""
-
     template_name = "admin/workspaces/workspace/page.html"
     obj: Workspace
 
@@ -63,8 +61,6 @@ class WorkspacePage(ObjectPage):
 
 @admin.register(Workspace)
 class WorkspaceAdmin(AuditHistory, SectionAdmin):
-    """A list, and a page for each workspace. Workspaces cannot be deleted."""
-
     audit_lookup = "workspace_id"
     menu_position = 50
     add_text = "Create a workspace"

@@ -45,8 +45,6 @@ class MakeOperator(ActionPage):
 
 
 class MakeSupport(MakeOperator):
-    """The same for support staff."""
-
     right = "support"
     title = "Make {0} support staff?"
     text = (
@@ -68,7 +66,5 @@ class EndOperator(MakeOperator):
 
 
 class EndSupport(EndOperator):
-    """The same for support staff."""
-
     right = "support"
     title = "End the rights of {0} as support staff?"

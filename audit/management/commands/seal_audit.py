@@ -47,7 +47,6 @@ class Command(InterruptibleCommand):
             self.run(follow=follow, every=every, after_restore=after_restore)
 
     def run(self, *, follow: bool, every: float, after_restore: bool) -> None:
-        """Seals once, or until a signal."""
         try:
             key, keys = signing_key(), public_keys()
             self.keys = keys
@@ -74,7 +73,6 @@ class Command(InterruptibleCommand):
             raise CommandError("A witness has not received the newest checkpoint.")
 
     def seal(self, shutdown: Shutdown) -> None:
-        """Seals all entries that are visible."""
         progress = Progress(self.report)
         while True:
             shutdown.check()

@@ -63,7 +63,6 @@ class Command(InterruptibleCommand):
     printed = 0
 
     def found(self, problem: str) -> None:
-        """Prints a problem; the first ones only."""
         self.printed += 1
         if self.printed <= NAMED:
             self.stdout.write(problem)
@@ -76,7 +75,6 @@ class Command(InterruptibleCommand):
 
 
 def summary(result: Result) -> str:
-    """What was verified."""
     sealed = f"{result.sealed:,} sealed entries"
     if result.newest:
         sealed += f" up to {result.newest.sealed_at:%Y-%m-%d %H:%M:%S} UTC"

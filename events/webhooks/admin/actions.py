@@ -1,5 +1,3 @@
-"""What a workspace's admin does with its webhooks."""
-
 from typing import Any
 
 from django.db import IntegrityError
@@ -31,8 +29,6 @@ def secret_page(page: ActionPage, raw: str, *, title: str) -> HttpResponse:
 
 
 class CreateEndpoint(ActionPage):
-    """Asks for a new webhook, and shows its secret, once."""
-
     form_class = NewEndpointForm
 
     def form_arguments(self) -> dict[str, Any]:
@@ -89,8 +85,6 @@ class EndpointAction(ActionPage):
 
 
 class ChangeEndpoint(EndpointAction):
-    """Its URL, its name and its events."""
-
     form_class = EndpointForm
 
     def form_arguments(self) -> dict[str, Any]:
@@ -141,8 +135,6 @@ class RollSecret(EndpointAction):
 
 
 class SwitchOff(EndpointAction):
-    """Its page says what that means."""
-
     def check(self) -> None:
         super().check()
         if not self.endpoint.enabled:
@@ -215,8 +207,6 @@ class SendTestEvent(EndpointAction, Button):
 
 
 class SendFailedAgain(EndpointAction, Button):
-    """All undelivered deliveries of a webhook."""
-
     def run(self) -> str:
         count = services.send_again(self.endpoint, by=self.user)
         if not count:

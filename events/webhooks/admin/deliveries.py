@@ -59,8 +59,6 @@ def may_change(request: HttpRequest, endpoint: Endpoint) -> bool:
 
 
 class DeliveryPage(ObjectPage):
-    """What was sent, and every attempt."""
-
     template_name = "admin/webhooks/delivery/page.html"
     obj: Delivery
 
@@ -150,8 +148,6 @@ class DeliveryAdmin(WebhookAccess):
 
 
 class DeliveriesOf(DeliveryAdmin):
-    """The list on the page of one endpoint."""
-
     change_list_template = "admin/webhooks/endpoint/page.html"
     list_display = ("when", "event", "document", "became", "next")
     empty_text = "Nothing was sent to it in the last 30 days."
@@ -187,7 +183,6 @@ def outcome(attempt: Attempt) -> str:
 
 
 def next_attempt(delivery: Delivery) -> SafeString | str:
-    """When the next attempt is; "" if there is none."""
     endpoint = delivery.endpoint
     if delivery.next_attempt_at is None or endpoint.deleted_at:
         return ""

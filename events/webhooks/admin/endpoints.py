@@ -42,8 +42,6 @@ class EndpointChangeList(KeysetChangeList):
 
 
 class EndpointPage(ObjectPage):
-    """What is known of a webhook, above the list of its deliveries."""
-
     obj: Endpoint
 
     def get(self, request: HttpRequest) -> HttpResponse:

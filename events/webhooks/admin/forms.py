@@ -1,5 +1,3 @@
-"""The forms of webhooks."""
-
 from typing import Any
 
 from django import forms
@@ -30,8 +28,6 @@ MEANINGS = {
 
 
 class EndpointForm(forms.Form):
-    """What can be changed of an endpoint."""
-
     url = forms.CharField(
         label="URL",
         help_text="Where your program receives events, such as https://example.com/webhooks.",
@@ -114,8 +110,6 @@ class EndpointFilter(FilterForm):
 
 
 class DeliveryFilter(FilterForm):
-    """The filters of deliveries: those to an endpoint, or else those that are searched for."""
-
     q = SearchField(
         "The id of an event (evt_…), or the id or URL of a document", "Event or document"
     )
@@ -127,7 +121,6 @@ class DeliveryFilter(FilterForm):
         self.endpoint = endpoint
 
     def clean_q(self) -> list[Any]:
-        """The ids of the events that are searched for."""
         text: str = self.cleaned_data["q"]
         ids = ids_in(text)
         if text and not ids:

@@ -1,4 +1,4 @@
-"""What pages say of a webhook: its state, and what its deliveries wait for."""
+"""Sentences about a webhook's state, and about what its deliveries wait for."""
 
 from datetime import datetime
 
@@ -20,7 +20,6 @@ MANY = {"off": "{} webhooks are switched off", "failing": "{} webhooks are faili
 
 
 def state_pill(endpoint: Endpoint) -> SafeString:
-    """Whether it receives events."""
     if endpoint.deleted_at:
         return pill("quiet", "Deleted")
     if not endpoint.enabled:
@@ -63,11 +62,11 @@ def missed(since: datetime) -> SafeString:
 
 
 def warnings(state: str, endpoints: list[Endpoint]) -> list[SafeString]:
-    """The same with links, for the start page: one for each, or one for all if there are many.
+    """Explanations with links for the start page: one for each endpoint, or one for many.
 
     Args:
-        state: of all of them, "off" or "failing", as the list's filter has it.
-        endpoints: the one that is in this state for the longest time first.
+        state: "off" or "failing", as in the list's filter.
+        endpoints: those in this state, the longest first.
     """
     if len(endpoints) > MOST_WARNINGS:
         text = MANY[state].format(len(endpoints))

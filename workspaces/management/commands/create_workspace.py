@@ -48,7 +48,6 @@ class Command(BaseCommand):
 
 @transaction.atomic
 def create(name: str, plan: Plan, login: str) -> tuple[Workspace, str | None]:
-    """Creates the workspace and makes the user its admin; also returns a new user's password."""
     by = actor()
     workspace = Workspace(name=name, plan=plan)
     changes.create_workspace(workspace, by=by)
