@@ -138,7 +138,8 @@ DATABASES: dict[str, Any] = {
     "default": dj_database_url.parse(
         env.database_url(
             "DATABASE_URL",
-            help="postgresql://USER:PASSWORD@HOST:PORT/NAME; several hosts: ?host=A,B&port=1,2",
+            help="postgresql://USER:PASSWORD@HOST:PORT/NAME; several hosts: ?host=A,B&port=1,2; "
+            "a socket: @%2FFOLDER/NAME",
         ),
         conn_max_age=None,  # one persistent connection per thread
         conn_health_checks=True,
@@ -206,7 +207,8 @@ USAGE_FLUSH_SECONDS = env.integer(
 # --- Counters of django-ratelimit: the rate limit (`apikeys.throttling`) and sign-ins ----------
 REDIS_URL = env.redis_url(
     "REDIS_URL",
-    help="`redis://:PASSWORD@HOST:PORT/NUMBER`, `rediss://` for TLS, `memory://` for one process",
+    help="`redis://:PASSWORD@HOST:PORT/NUMBER`, `rediss://` for TLS, "
+    "`unix://:PASSWORD@PATH?db=NUMBER` for a socket, `memory://` for one process",
 )
 COUNT_IN_PROCESS = REDIS_URL.startswith("memory://")
 REDIS_TIMEOUT = 0.25  # seconds; after that this process counts

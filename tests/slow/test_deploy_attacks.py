@@ -258,7 +258,7 @@ def ping(port: int, **variables: str) -> str:
 
 def test_installer_gives_redis_the_password_of_its_url(folder: Path) -> None:
     functions = prepare(folder)
-    (folder / "etc/env").write_text("REDIS_URL=redis://:secret-of-redis@127.0.0.1:6379/0\n")
+    (folder / "etc/env").write_text("REDIS_URL=unix://:secret-of-redis@/run/redis/s?db=0\n")
     port, configuration = free_port(), folder / "redis.conf"
     configuration.write_text(f"bind 127.0.0.1\nport {port}\ndir {folder}\n")
     for _ in range(2):  # the password is kept
@@ -272,7 +272,7 @@ def test_installer_gives_redis_the_password_of_its_url(folder: Path) -> None:
             server.terminate()
             server.wait()
     assert "secret-of-redis" not in arguments
-    assert "REDIS_URL=redis://:CHANGE-ME-RANDOM@" in (DEPLOY / "env.example").read_text()
+    assert "REDIS_URL=unix://:CHANGE-ME-RANDOM@/run/redis/" in (DEPLOY / "env.example").read_text()
 
 
 def test_redis_of_compose_has_a_password_that_is_no_argument_and_stops(folder: Path) -> None:
