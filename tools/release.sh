@@ -15,7 +15,7 @@ grep -qxF "version = \"$version\"" pyproject.toml ||
 grep -qE "^## $(echo "$version" | sed 's/\./\\./g') \([0-9-]+\)$" CHANGELOG.md ||
   stop "CHANGELOG.md has no heading: write \"## $version ($(date +%F))\" above the news, and commit it."
 before=$(sed -nE 's/^## ([0-9][0-9.]*) \(.*/\1/p' CHANGELOG.md | grep -vxF "$version" | head -n 1)
-grep -qxF "## From $before" docs/upgrading.md ||
+[ -z "$before" ] || grep -qxF "## From $before" docs/upgrading.md ||
   stop "docs/upgrading.md does not say what operators of $before do: write a section \"## From $before\"."
 python3 tools/sbom.py | cmp -s - docs/sbom.json || stop "docs/sbom.json is not current: make sbom"
 

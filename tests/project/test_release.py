@@ -42,10 +42,10 @@ def clone(tmp_path: Path) -> Path:
     subprocess.run(["git", "clone", "--quiet", ROOT, tmp_path / "clone"], check=True)
     clone = tmp_path / "clone"
     change(clone, "pyproject.toml", 'version = "1.0.0"', 'version = "7.1.0"')
-    change(clone, "CHANGELOG.md", "## Unreleased", "## 7.1.0 (2030-01-31)")
-    upgrading = clone / "docs/upgrading.md"
-    if not upgrading.exists():
-        change(clone, "docs/upgrading.md", "", "# Upgrading\n\n## From 1.0.0\n")
+    news = (clone / "CHANGELOG.md").read_text()
+    before = "## 7.1.0 (2030-01-31)\n\n- A field.\n\n## 1.0.0 (2029-01-31)"
+    (clone / "CHANGELOG.md").write_text(news.replace("## Unreleased", before))
+    change(clone, "docs/upgrading.md", "\nNo release", "\n## From 1.0.0\n\nNo release")
     return clone
 
 

@@ -10,7 +10,7 @@ INSTALLED_APPS = [*INSTALLED_APPS, "django_migration_linter"]
 LOGGING["root"]["level"] = "WARNING"
 MIGRATION_LINTER_OPTIONS = {
     "include_apps": ["apikeys", "audit", "documents", "events", "usage", "webhooks", "workspaces"],
-    # All that release 1.0.0 has: nothing goes back to before it.
+    # Those of the first release: nothing goes back to before it.
     "ignore_name": ["0001_initial", "0001_privileges"],
     "sql_analyser": "postgresql",
     "warnings_as_errors": [],  # all
