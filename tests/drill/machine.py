@@ -9,7 +9,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 PASSED_ON = re.compile(r"PIP_.*|.*_proxy|.*_PROXY|.*SSL_CERT.*|CURL_CA_BUNDLE")
@@ -75,16 +75,24 @@ class Machine:
         words += [f"--network-namespace-path=/proc/{holder.pid}/ns/net"]
         self._nspawn = subprocess.Popen(words, stdin=none, stdout=none, stderr=none)
         self._others = (network, holder)
-        children = Path(f"/proc/{self._nspawn.pid}/task/{self._nspawn.pid}/children")
-        while not (inside := children.read_text().split()):
+        while not (init := self._init()):
             time.sleep(0.1)
-        self._enter = ["nsenter", f"--target={inside[0]}", "--all"]
+        self._enter = ["nsenter", f"--target={init}", "--all"]
         for _ in range(100):
             if self._state() in ("running", "degraded"):
                 break
             time.sleep(0.5)
         (folder / "etc/resolv.conf").unlink(missing_ok=True)
         shutil.copy("/etc/resolv.conf", folder / "etc/resolv.conf")
+
+    def _init(self) -> str:
+        """The pid of the machine's systemd. nspawn has another child before it."""
+        pid = self._nspawn.pid
+        for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
+            with suppress(FileNotFoundError):
+                if Path(f"/proc/{child}/comm").read_text() == "systemd\n":
+                    return child
+        return ""
 
     def _state(self) -> str:
         words = self.command(["systemctl", "is-system-running"])
