@@ -3,8 +3,8 @@
 import json
 import threading
 from collections import Counter
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
 from io import StringIO
 from random import Random
 from typing import Any
@@ -20,12 +20,9 @@ from documents.models import Document
 from tests.support import factories
 from tests.support.factories import Tenant, uid
 from workspaces import counts
+from workspaces.checks import counts_of_documents
 from workspaces.models import DocumentCount, Workspace
 from workspaces.serializers import Counts
-
-FOLD_EVERY = 100  # changes, on average (documents/triggers.sql)
-FOLDED = len(Document.Status)  # rows of a workspace at most, after folding
-MANY = 16 * FOLD_EVERY  # changes: that none of them folds has a chance of 1 in 10^7
 
 
 def document_counts(workspace_id: UUID) -> Counts:
@@ -74,27 +71,6 @@ def rows(*tenants: Tenant) -> int:
     return DocumentCount.objects.filter(workspace_id__in=ids).count()
 
 
-def many(tenant: Tenant, count: int = MANY, **fields: str) -> None:
-    """Many documents, in one statement, like one that exists."""
-    document = factories.document(tenant.workspace, "DRAFT")
-    with connection.cursor() as cursor:
-        cursor.execute(
-            """
-            WITH file AS (
-                INSERT INTO documents_storedfile (object_key, size, sha256, created_at)
-                SELECT gen_random_uuid()::text, 1, '', now() FROM generate_series(1, %s)
-                RETURNING id
-            )
-            INSERT INTO documents_document (id, workspace_id, title, status, file_name, page_count,
-                file_size, signing_order, created_at, original_id)
-            SELECT gen_random_uuid(), workspace_id, title, status, file_name, page_count,
-                file_size, signing_order, created_at, file.id
-            FROM documents_document AS document CROSS JOIN file WHERE document.id = %s
-            """,
-            [count, document.pk],
-        )
-
-
 def test_document_counts_are_not_written_when_other_fields_change(acme: Tenant) -> None:
     documents = factories.listed(acme.workspace, 3, status=lambda n: ("DRAFT", "SENT")[n % 2])
     before = set(DocumentCount.objects.values_list("pk", flat=True))
@@ -120,68 +96,70 @@ def test_document_counts_see_each_change_since_no_trigger_runs_before(db: None) 
         assert cursor.fetchall() == []
 
 
-@pytest.mark.slow
-def test_document_counts_need_few_rows_after_one_statement_that_changes_many_documents(
-    acme: Tenant, umbrella: Tenant
-) -> None:
-    for tenant in (acme, umbrella):
-        many(tenant)
-    Document.objects.update(status="SENT")
-    assert rows(acme) <= FOLDED
-    assert rows(umbrella) <= FOLDED
-    Document.objects.filter(workspace=acme.workspace).update(workspace=umbrella.workspace)
-    assert rows(acme, umbrella) <= 2 * FOLDED
-    assert document_counts(umbrella.workspace.id) == Counts(
-        draft=0, sent=2 * (MANY + 1), completed=0
-    )
-    assert exact(acme)
-
-
-@pytest.mark.django_db(transaction=True)
-def test_document_counts_are_folded_beside_a_transaction_that_is_folding(acme: Tenant) -> None:
-    """It neither stops others from folding their rows, nor is there anything lost or twice."""
-    document = factories.document(acme.workspace, "DRAFT")
-    with closing(connection.copy()) as apart, apart.cursor() as other:
-        other.execute("BEGIN")
-        other.execute("SELECT workspaces_fold_counts(ARRAY[%s])", [acme.workspace.id])
-        locked = rows(acme)
-        DocumentCount.objects.bulk_create(
-            DocumentCount(workspace_id=acme.workspace.id, status="DRAFT", count=change)
-            for change in (1, -1) * counts.MANY
-        )
-        Document.objects.filter(pk=document.pk).update(status="SENT")
-        counts.fold()
-        assert rows(acme) <= locked + FOLDED
-        assert exact(acme)
-        other.execute("COMMIT")
-    assert exact(acme)
-    counts.fold()
-    assert exact(acme)
-
-
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("level", ["REPEATABLE READ", "SERIALIZABLE"])
 def test_document_counts_follow_transactions_that_see_one_state_of_the_database(
     acme: Tenant, level: str
 ) -> None:
-    many(acme)
+    factories.listed(acme.workspace, 60, status=lambda n: "DRAFT")
     drafts = Document.objects.filter(status="DRAFT")
-    gone = drafts[0]
+    gone, remaining = drafts[0], drafts.exclude(pk=drafts[0].pk)
     with transaction.atomic():
         with connection.cursor() as cursor:
             cursor.execute(f"SET TRANSACTION ISOLATION LEVEL {level}")
         assert exact(acme)
-        with closing(connection.copy()) as apart, apart.cursor() as other:
-            other.execute("DELETE FROM documents_document WHERE id = %s", [gone.pk])
-            other.execute("SELECT workspaces_fold_counts(ARRAY[%s])", [acme.workspace.id])
-        assert drafts.exclude(pk=gone.pk).update(status="SENT") == MANY
-        assert document_counts(acme.workspace.id) == Counts(draft=1, sent=MANY, completed=0)
-    assert document_counts(acme.workspace.id) == Counts(draft=0, sent=MANY, completed=0)
+        with ThreadPoolExecutor() as pool:  # another connection
+            pool.submit(apart, gone.delete, counts.fold).result()
+        assert remaining.update(status="SENT") == 59
+        assert document_counts(acme.workspace.id) == Counts(draft=1, sent=59, completed=0)
+    assert document_counts(acme.workspace.id) == Counts(draft=0, sent=59, completed=0)
     assert exact(acme)
-    assert rows(acme) > MANY  # such a transaction does not fold
-    counts.fold()
-    assert rows(acme) <= FOLDED
+
+
+def apart(*steps: Callable[[], object]) -> None:
+    """Does this in a thread, which has a connection of its own."""
+    try:
+        for step in steps:
+            step()
+    finally:
+        connection.close()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_document_counts_are_folded_in_batches_beside_a_transaction_that_is_folding(
+    acme: Tenant, umbrella: Tenant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It neither stops others from folding their rows, nor is there anything lost or twice."""
+    monkeypatch.setattr(counts, "BATCH", 40)
+    for tenant in (acme, umbrella):
+        factories.document(tenant.workspace, "DRAFT")
+    DocumentCount.objects.bulk_create(
+        DocumentCount(workspace_id=tenant.workspace.id, status="DRAFT", count=change)
+        for tenant in (acme, umbrella)
+        for change in (1, -1) * 30
+    )
+    with transaction.atomic():
+        assert counts.fold()
+        before = rows(acme, umbrella)
+        with ThreadPoolExecutor() as pool:
+            pool.submit(apart, counts.fold).result()
+        assert rows(acme, umbrella) < before
     assert exact(acme)
+    while counts.fold():
+        assert exact(acme)
+    assert rows(acme) <= counts.MANY
+    assert rows(umbrella) <= counts.MANY
+    assert exact(umbrella)
+
+
+def test_document_counts_that_nobody_folds_are_a_warning(
+    acme: Tenant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    factories.document(acme.workspace, "DRAFT")
+    assert counts_of_documents(databases=["default"]) == []
+    monkeypatch.setattr(counts, "LATE", 0)
+    [found] = counts_of_documents(databases=["default"])
+    assert (found.id, found.msg.endswith("reads 1 rows.")) == ("workspaces.W001", True)
 
 
 def changes(workspace: Workspace, seed: int) -> None:

@@ -130,7 +130,6 @@ class Migration(migrations.Migration):
             model_name='invitation',
             constraint=models.UniqueConstraint(condition=models.Q(('accepted_at', None), ('revoked_at', None)), fields=('workspace', 'email'), name='invitation_pending_once'),
         ),
-        migrations.RunSQL((FOLDER / "triggers.sql").read_text()),
         migrations.RunSQL(
             'CREATE UNIQUE INDEX account_login ON auth_user (lower(username COLLATE "C"))',
             "DROP INDEX account_login",
