@@ -10,8 +10,8 @@ from apikeys.keys import IS_ACTIVE
 from config.api.active_key import ActiveKey
 from config.api.errors import InvalidKey
 from config.connections import fetch_first
-from config.key_format import PREFIX
-from config.request.context import current_notes, note
+from config.request.context import Notes
+from config.request.redaction import PREFIX
 
 _BEARER = re.compile(rf"(?i:Bearer) +({PREFIX}[\x21-\x7e]+)")
 MALFORMED = f"the Authorization header is not of the form Bearer {PREFIX}…"
@@ -45,12 +45,12 @@ class BearerKeyAuthentication(BaseAuthentication):
         raw = from_header(header)
         if raw is None:
             raise InvalidKey(MALFORMED if header else "no Authorization header")
-        note(key_prefix=keys.loggable(raw))
+        notes: Notes = request.notes  # type: ignore[attr-defined]
+        notes.key_prefix = keys.loggable(raw)
         key = find_active(raw)
         if key is None:
             raise InvalidKey("unknown, revoked, expired or deleted key")
-        note(workspace_id=str(key.workspace_id))
-        current_notes().key = key
+        notes.key = key
         return None, key
 
 

@@ -13,7 +13,7 @@ from django.db.models import Q
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from config.key_format import PREFIX, PUBLIC_LENGTH, contains_raw_key
+from config.request.redaction import PREFIX, PUBLIC_LENGTH, contains_raw_key
 
 ALPHABET = string.ascii_letters + string.digits  # a double click selects the whole key
 SECRET_LENGTH = 40  # characters; 40 × log2(62) ≈ 238 bits, of which 190 stay secret

@@ -18,7 +18,7 @@ from audit.models import Action
 from audit.queries import key_is_recorded
 from audit.record import record
 from audit.snapshots import KeySnapshot
-from config.key_format import PUBLIC_LENGTH
+from config.request.redaction import PUBLIC_LENGTH
 from workspaces.models import Workspace
 
 

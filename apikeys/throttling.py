@@ -10,6 +10,7 @@ from rest_framework.request import Request
 from rest_framework.throttling import BaseThrottle
 
 from config.api.parameters import REQUESTS_PER_MINUTE, WINDOW
+from config.request.context import Notes
 
 
 class KeyThrottle(BaseThrottle):
@@ -31,7 +32,8 @@ class KeyThrottle(BaseThrottle):
             return True
         # `time_left` is 0 in the window's last second, and -1 just after it.
         self.seconds: int = max(1, usage["time_left"] + 1)
-        view.headers.update(quota_headers(usage["count"], self.seconds))
+        notes: Notes = request.notes  # type: ignore[attr-defined]
+        notes.headers |= quota_headers(usage["count"], self.seconds)
         return not usage["should_limit"]
 
     def wait(self) -> float:

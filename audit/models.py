@@ -8,7 +8,7 @@ from typing import Self
 from django.db import models
 from django.db.models.functions import Collate, Now, Upper
 
-from config.key_format import PUBLIC_LENGTH
+from config.request.redaction import PUBLIC_LENGTH
 
 NEWEST_FIRST = (models.F("created_at").desc(), models.F("id").desc())
 

@@ -15,9 +15,8 @@ from django.db import connection
 from audit.models import WRITTEN, Action, AuditEntry
 from audit.snapshots import DocumentSnapshot, FileSnapshot, KeySnapshot, WorkspaceSnapshot
 from config.connections import fetch
-from config.key_format import contains_raw_key, cut_raw_keys
-from config.request.context import client_info
-from config.request.logs import redact, redact_sent, request_id
+from config.request.context import client_info, request_id
+from config.request.redaction import contains_raw_key, cut_raw_keys, redact, redact_sent
 
 USER_AGENT_LENGTH = 500  # characters that are stored
 PERSON_LENGTH = 254
@@ -73,7 +72,7 @@ def record(
         person=redact(by)[:PERSON_LENGTH],
         member=redact(member)[:PERSON_LENGTH],
         detail=detail if len(detail) <= DETAIL_LENGTH else f"{detail[: DETAIL_LENGTH - 1]}…",
-        request_id=request_id.get(),
+        request_id=request_id(),
         address=address,
         user_agent=user_agent,
         **facts,

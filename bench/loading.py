@@ -12,7 +12,7 @@ import psycopg
 
 from apikeys import keys
 from bench import log
-from config.key_format import PUBLIC_LENGTH
+from config.request.redaction import PUBLIC_LENGTH
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCUMENTS = ROOT / "bench" / "documents.sql"

@@ -24,7 +24,7 @@ from psycopg import Cursor
 
 from config import cache, env, version
 from config.connections import fetch
-from config.request.logs import redact
+from config.request.redaction import redact
 
 DATABASE = "Check DATABASE_URL, and that PostgreSQL runs."
 SECONDS = 2.0  # for each response of another program

@@ -9,7 +9,7 @@ from django.core.exceptions import ValidationError
 from django.db.models import QuerySet
 
 from config.console.object_page import OnceForm
-from config.key_format import contains_raw_key
+from config.request.redaction import contains_raw_key
 from workspaces import mails
 from workspaces.models import LOGIN_LENGTH, Membership, Workspace
 

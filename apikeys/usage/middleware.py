@@ -21,7 +21,8 @@ from apikeys.keys import digest
 from apikeys.usage.models import ADDRESS_LENGTH, SENT_LENGTH, TEXT_LENGTH, RefusedRequest, clean
 from audit.snapshots import KeySnapshot
 from config.api.active_key import ActiveKey
-from config.request.context import Notes, client_address, network_of
+from config.api.errors import ApiError
+from config.request.context import Notes, network_of
 
 logger = logging.getLogger(__name__)
 
@@ -139,31 +140,30 @@ def _count(request: HttpRequest, response: HttpResponseBase) -> None:
     key, status = notes.key, response.status_code
     if key is None and status < 400:
         return
-    now, address = timezone.now(), client_address(request)[:ADDRESS_LENGTH]
+    now, address = timezone.now(), notes.client_address[:ADDRESS_LENGTH]
     if key is not None:
         # Only files are streamed, or sent by nginx.
         download = response.streaming or "X-Accel-Redirect" in response
         client = request.META.get("HTTP_USER_AGENT", "")
         BUFFER.count(key, status, now, address, client, download)
-    if "Error-Code" in response:  # an error of the API, not of a page or of /readyz
+    error = notes.error
+    if error and "Error-Code" in response:  # an error of the API, not of a page or of /readyz
         who = key.id if key else network_of(address)
-        id = response["Request-Id"]
-        BUFFER.refuse(who, status, now, lambda: _row(request, id, status, now, address, notes))
+        BUFFER.refuse(who, status, now, lambda: _row(request, status, now, address, notes, error))
 
 
 def _row(
-    request: HttpRequest, id: str, status: int, now: datetime, address: str, notes: Notes
+    request: HttpRequest, status: int, now: datetime, address: str, notes: Notes, error: ApiError
 ) -> RefusedRequest:
     """What is known without a query; of what was sent as a key, only the public part is kept."""
-    error, reason = notes.error, notes.get("reason")
     row = RefusedRequest(
         created_at=now,
-        request_id=id,
+        request_id=notes.request_id,
         status=status,
         response_text=clean(error.text, TEXT_LENGTH),
-        cause=notes.get("cause") or error.code,
-        reason="" if reason == error.text else clean(reason, TEXT_LENGTH),
-        key_prefix=notes.get("key_prefix") or "",
+        cause=error.cause or error.code,
+        reason="" if notes.reason == error.text else clean(notes.reason, TEXT_LENGTH),
+        key_prefix=notes.key_prefix or "",
         address=address,
         user_agent=clean(request.META.get("HTTP_USER_AGENT"), SENT_LENGTH),
         method=clean(request.method, 20),

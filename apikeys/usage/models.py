@@ -8,8 +8,7 @@ from django.db import models
 
 from audit.models import NEWEST_FIRST
 from audit.snapshots import KeySnapshot
-from config.key_format import PUBLIC_LENGTH
-from config.request.logs import redact_sent
+from config.request.redaction import PUBLIC_LENGTH, redact_sent
 from workspaces.models import label
 
 ADDRESSES_KEPT = 20  # of each key, those that were seen last

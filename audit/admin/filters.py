@@ -15,7 +15,7 @@ from audit.models import Action, AuditEntry
 from audit.scope import Scope
 from audit.snapshots import WorkspaceSnapshot
 from config.console.changelist import SearchField
-from config.key_format import PREFIX, PUBLIC_LENGTH
+from config.request.redaction import PREFIX, PUBLIC_LENGTH
 
 # An export may be of one workspace; a key has one.
 _IN_WORKSPACES = {"workspace", "(workspace)", "key"}

@@ -19,7 +19,7 @@ from django.http import HttpRequest, HttpResponseRedirect
 
 from audit.admin import times
 from audit.models import NEWEST_FIRST, NO_DOWNLOADS, AuditEntry, folded
-from config.key_format import PREFIX, public_part
+from config.request.redaction import PREFIX, public_part
 
 MOST_IDS = 5  # of one text
 # Entries by which keys are found from their first characters: each key has that of its creation.

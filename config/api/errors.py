@@ -21,11 +21,13 @@ class ApiError(APIException):
         text: the sentence in `error`.
         headers: headers that the response has besides those of every response.
         reason: why, for the log; it may say what the response must not.
+        cause: of a 503, the part that fails, in one word, for the log.
     """
 
     code: str
     text = ""
     reason = ""
+    cause: str | None = None
 
     def __init__(self, text: str | None = None, headers: dict[str, str] | None = None) -> None:
         self.text = text or self.text

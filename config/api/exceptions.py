@@ -4,7 +4,7 @@ import logging
 from typing import Any
 
 from django.core.exceptions import SuspiciousOperation
-from django.http import Http404, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from rest_framework.exceptions import AuthenticationFailed, NotAuthenticated, NotFound
 from rest_framework.response import Response
 
@@ -18,7 +18,6 @@ from config.api.errors import (
 )
 from config.api.responses import NOT_STORED, json_response
 from config.connections import UNAVAILABLE
-from config.request.context import current_notes, note
 
 logger = logging.getLogger(__name__)
 
@@ -44,24 +43,16 @@ def exception_handler(exc: Exception, context: dict[str, Any]) -> Response:
         logger.error("Responded 503: %s", error.reason)
     elif isinstance(error, ServerError):
         logger.error("Responded 500", exc_info=exc)
-    note_error(error)
+    context["request"].notes.error = error
     return Response(error.body, error.status_code, headers=headers_of(error))
 
 
-def error_response(error: ApiError) -> HttpResponse:
+def error_response(request: HttpRequest, error: ApiError) -> HttpResponse:
     """The response to an API error outside of an API view."""
-    note_error(error)
+    request.notes.error = error  # type: ignore[attr-defined]
     return json_response(error.body, error.status_code, headers_of(error))
 
 
 def headers_of(error: ApiError) -> dict[str, str]:
     """The headers of an error's response; no cache stores it."""
     return {**NOT_STORED, "Error-Code": error.code, **error.headers}
-
-
-def note_error(error: ApiError) -> None:
-    """Adds the reason of an error to the access log's line, and remembers the error."""
-    current_notes().error = error
-    note(reason=(error.reason or error.text).partition("\n")[0])  # PostgreSQL's have several lines
-    if isinstance(error, Unavailable):
-        note(cause=error.cause)

@@ -57,7 +57,7 @@ class ApiViewSet(GenericViewSet[Any]):
 
     @property
     def default_response_headers(self) -> dict[str, str]:
-        """No `Allow` and no `Vary: Accept`; the throttle adds the quota."""
+        """No `Allow` and no `Vary: Accept`."""
         return {}
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:

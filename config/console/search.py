@@ -10,7 +10,7 @@ from django.shortcuts import render
 from django.urls import reverse
 
 from config.console.time_outs import part_limits
-from config.key_format import public_part
+from config.request.redaction import public_part
 
 logger = logging.getLogger(__name__)
 

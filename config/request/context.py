@@ -1,49 +1,72 @@
-"""The request that this thread is handling, its client, and what is to be logged about it."""
+"""The request that this thread is handling, what is known about it, and who acts."""
 
 import os
 import pwd
 import sys
-import uuid
-from collections.abc import Mapping
 from contextvars import ContextVar
+from dataclasses import dataclass, field
 from ipaddress import IPv6Address, ip_address, ip_network
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from django.conf import settings
 from django.http import HttpRequest
 
-# None outside of a request: in a command, or while a body streams after the request has ended. Its
-# attribute `notes` has its `Notes`.
+from config.api.active_key import ActiveKey
+
+if TYPE_CHECKING:
+    from config.api.errors import ApiError
+
+# None outside of a request: in a command, or while a body streams after the request has ended.
 current_request: ContextVar[HttpRequest | None] = ContextVar("current_request", default=None)
 
 
-class Notes(dict[str, str | None]):
-    """What the access log's line has about a request, besides what its response shows."""
+@dataclass
+class Notes:
+    """What is known about a request besides what it sent: `request.notes`, for the access log.
 
-    __slots__ = ("error", "key")
-
-    def __init__(self) -> None:
-        self.key: Any = None  # the valid key, which no log gets
-        self.error: Any = None  # the API error that is the response
-
-
-def current_notes() -> Notes:
-    """The notes of the current request; outside of a request, new ones."""
-    notes: Notes | None = getattr(current_request.get(), "notes", None)
-    return Notes() if notes is None else notes  # empty ones are false
-
-
-def note(**facts: str | None) -> None:
-    """Adds facts to the access log's line of the current request: never a secret.
-
-    They are `key_prefix`, `workspace_id`; of a refused request its `reason`, of a 503 the `cause`.
+    Attributes:
+        client_address: as text; "" if the server does not know it.
+        headers: what is added to the headers of its response.
+        key: the valid key that it has.
+        key_prefix: the public part of what it sent as a key.
+        user: the id of the signed-in user.
+        error: the API error that is its response.
+        route: the URL pattern that its path matches.
+        seconds: until its response began.
     """
-    current_notes().update(facts)
+
+    request_id: str
+    client_address: str
+    headers: dict[str, str] = field(default_factory=dict)
+    key: ActiveKey | None = None
+    key_prefix: str | None = None
+    user: str | None = None
+    error: "ApiError | None" = None
+    route: str = ""
+    seconds: float = 0.0
+
+    @property
+    def reason(self) -> str:
+        """Why the request was refused, for the log; "" if it was not."""
+        if self.error is None:
+            return ""
+        return (self.error.reason or self.error.text).partition("\n")[0]  # PostgreSQL's has lines
 
 
-def new_request_id() -> str:
-    return uuid.uuid4().hex
+def request_id() -> str:
+    """The id of the current request; "" outside of a request."""
+    request = current_request.get()
+    return request.notes.request_id if request else ""  # type: ignore[attr-defined]
+
+
+def client_info() -> tuple[str, str]:
+    """The address and the user agent of the current request's client; "" and "" without one."""
+    request = current_request.get()
+    if request is None:
+        return "", ""
+    notes: Notes = request.notes  # type: ignore[attr-defined]
+    return notes.client_address, request.headers.get("User-Agent", "")
 
 
 def actor() -> str:
@@ -76,52 +99,6 @@ def _command() -> str:
 def base_url(request: HttpRequest) -> str:
     """Where links to this service lead, as https://HOST: not where a client's Host header says."""
     return settings.BASE_URL or f"{request.scheme}://{request.get_host()}"
-
-
-def client_info() -> tuple[str, str]:
-    """The address and the user agent of the current request's client; "" and "" without one."""
-    request = current_request.get()
-    if request is None:
-        return "", ""
-    return client_address(request), request.headers.get("User-Agent", "")
-
-
-def client_address(request: HttpRequest) -> str:
-    """The client's address as text; "" if the server does not know it. It is parsed once.
-
-    Each trusted proxy appends the address of its client to `X-Forwarded-For`. The client itself
-    may have written the entries further left.
-    """
-    found: str | None = getattr(request, "client_address", None)
-    if found is None:
-        found = request.client_address = _address_in(request.META)  # type: ignore[attr-defined]
-    return found
-
-
-def _address_in(headers: Mapping[str, str]) -> str:
-    direct = headers.get("REMOTE_ADDR", "")
-    trusted = settings.TRUSTED_PROXIES
-    hops = [hop for hop in headers.get("HTTP_X_FORWARDED_FOR", "").split(",") if hop.strip()]
-    if trusted and len(hops) >= trusted:
-        # A proxy that does not know its client may write "unknown": the next one's client is known.
-        for hop in hops[-trusted:]:
-            if address := _parsed(hop):
-                return address
-    return _parsed(direct) or direct
-
-
-def _parsed(hop: str) -> str:
-    """The address without port and zone, as IPv4 where it is one; "" if it is none."""
-    text = hop.strip().strip('"')
-    if text.startswith("["):  # IPv6, as in a URL
-        text = text[1:].partition("]")[0]
-    elif text.count(":") == 1:
-        text = text.partition(":")[0]
-    try:
-        address = ip_address(text.partition("%")[0])
-    except ValueError:
-        return ""
-    return str(getattr(address, "ipv4_mapped", None) or address)
 
 
 def network_of(address: str) -> str:

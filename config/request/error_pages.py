@@ -13,7 +13,7 @@ from django.views import defaults
 from django.views.decorators.cache import never_cache
 
 from config.api.errors import ApiError, InvalidRequest, PathNotFound, ServerError
-from config.api.exceptions import as_api_error, error_response, note_error
+from config.api.exceptions import as_api_error, error_response
 from config.console.site import with_csp
 
 HOST_LENGTH = 100  # characters of a foreign host's name that an error quotes
@@ -25,7 +25,7 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
     if is_api(request):
         error = InvalidRequest(text)
         error.reason = str(exception)
-        return error_response(error)
+        return error_response(request, error)
     if text:
         return HttpResponse(text, status=400, content_type="text/plain")
     return defaults.bad_request(request, exception)
@@ -52,7 +52,7 @@ def form_refused(request: HttpRequest, reason: str = "") -> HttpResponse:
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
     """404: no such URL, or no such object for this user."""
     if is_api(request):
-        return error_response(PathNotFound())
+        return error_response(request, PathNotFound())
     return _page(request, "404.html", 404)
 
 
@@ -65,8 +65,8 @@ def server_error(request: HttpRequest) -> HttpResponse:
 
 def _failed(request: HttpRequest, error: ApiError) -> HttpResponse:
     if is_api(request):
-        return error_response(error)
-    note_error(error)
+        return error_response(request, error)
+    request.notes.error = error  # type: ignore[attr-defined]
     response: HttpResponse = defaults.server_error(request)
     response.status_code = error.status_code
     for name, value in error.headers.items():

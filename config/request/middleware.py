@@ -1,14 +1,26 @@
 """The outermost middleware: the request id, the access log, and the metrics of requests."""
 
+import contextlib
+import os
+import sys
 import time
 from collections.abc import Callable
+from ipaddress import ip_address
+from typing import Any
 
+import msgspec
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse
+from django.utils.encoding import escape_uri_path
 
 from config import systemd
 from config.request import metrics
-from config.request.context import Notes, current_request, new_request_id
-from config.request.logs import log_request, request_id
+from config.request.context import Notes, current_request
+from config.request.logs import line_start
+from config.request.redaction import redact, shown
+
+# The fields of a line as text, besides the request itself and its response.
+TEXT_FIELDS = ("bytes", "key_prefix", "workspace_id", "client_address", "reason")
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
 
@@ -25,30 +37,65 @@ class RequestIdMiddleware:
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         started = time.monotonic()
-        request.notes = notes = Notes()  # type: ignore[attr-defined]
-        id = new_request_id()
-        request_token, id_token = current_request.set(request), request_id.set(id)
-        systemd.running[id] = started
+        notes = Notes(request_id=os.urandom(16).hex(), client_address=client_address(request))
+        request.notes = notes  # type: ignore[attr-defined]
+        token = current_request.set(request)
+        systemd.running[notes.request_id] = started
         try:
             response = self.get_response(request)
-            response["Request-Id"] = id
+            response["Request-Id"] = notes.request_id
+            for name, value in notes.headers.items():
+                response[name] = value
             if response.status_code == 304 and response.get("Content-Length") == "0":
                 # From Django's CommonMiddleware; it would be the length of the 200's body.
                 del response["Content-Length"]
-            record(request, response, notes, time.monotonic() - started)
+            notes.route = route_of(request)
+            notes.seconds = time.monotonic() - started
+            count_request(request, response, notes)
+            log_request(request, response, notes)
             return response
         finally:
-            del systemd.running[id]
-            current_request.reset(request_token)
-            request_id.reset(id_token)
+            del systemd.running[notes.request_id]
+            current_request.reset(token)
 
 
-def record(request: HttpRequest, response: HttpResponse, notes: Notes, seconds: float) -> None:
-    """Writes the access log's line, and counts the request."""
+def count_request(request: HttpRequest, response: HttpResponse, notes: Notes) -> None:
+    method = request.method if request.method in metrics.METHODS else "other"  # clients invent some
+    requests, seconds = metrics.of_route(method, notes.route, response.status_code)
+    requests.inc()
+    seconds.observe(notes.seconds)
+
+
+def log_request(request: HttpRequest, response: HttpResponse, notes: Notes) -> None:
+    """Writes the access log's line, without Python's loggers, which would take twice as long."""
     method, status = request.method or "", response.status_code
-    route = route_of(request)
-    metrics.observe_request(method, route, status, seconds)
-    log_request(request, method, route, status, seconds, body_length(method, response), notes)
+    fields: dict[str, Any] = {
+        "method": method[:20],
+        "route": notes.route,
+        "path": shown(escape_uri_path(request.path)),  # prevents log injection
+        "status": status,
+        "milliseconds": round(notes.seconds * 1000, 1),
+        "bytes": body_length(method, response),
+        "key_prefix": notes.key_prefix,
+        "workspace_id": str(notes.key.workspace_id) if notes.key else None,
+        "client_address": notes.client_address,
+        "user_agent": shown(request.META.get("HTTP_USER_AGENT", "")) or None,
+    }
+    if notes.user is not None:
+        fields["user"] = notes.user
+    fields["reason"] = shown(notes.reason) if notes.error else None  # it may quote a header
+    if notes.error and notes.error.cause is not None:
+        fields["cause"] = notes.error.cause
+    pairs = [f"{name}={'-' if fields[name] is None else fields[name]}" for name in TEXT_FIELDS]
+    line = f"{fields['method']} {fields['path']} {status} {fields['milliseconds']} ms "
+    line += " ".join(pairs)
+    if settings.LOG_FORMAT == "json":
+        line = msgspec.json.encode({**line_start("INFO", "access", line), **fields}).decode()
+    else:
+        line = f"{time.strftime('%Y-%m-%d %H:%M:%S')} INFO access [{notes.request_id}] {line}"
+    # Like Python's handlers: a full disk, or a journal that went away, fails no request.
+    with contextlib.suppress(OSError):
+        sys.stderr.write(f"{redact(line)}\n")
 
 
 def route_of(request: HttpRequest) -> str:
@@ -65,3 +112,35 @@ def body_length(method: str, response: HttpResponse) -> int | None:
         return 0
     length = response.get("Content-Length")
     return int(length) if length else None
+
+
+def client_address(request: HttpRequest) -> str:
+    """The client's address as text; "" if the server does not know it.
+
+    Each trusted proxy appends the address of its client to `X-Forwarded-For`. The client itself
+    may have written the entries further left.
+    """
+    direct = request.META.get("REMOTE_ADDR", "")
+    trusted = settings.TRUSTED_PROXIES
+    sent = request.META.get("HTTP_X_FORWARDED_FOR", "")
+    hops = [hop for hop in sent.split(",") if hop.strip()]
+    if trusted and len(hops) >= trusted:
+        # A proxy that does not know its client may write "unknown": the next one's client is known.
+        for hop in hops[-trusted:]:
+            if address := _parsed(hop):
+                return address
+    return _parsed(direct) or direct
+
+
+def _parsed(hop: str) -> str:
+    """The address without port and zone, as IPv4 where it is one; "" if it is none."""
+    text = hop.strip().strip('"')
+    if text.startswith("["):  # IPv6, as in a URL
+        text = text[1:].partition("]")[0]
+    elif text.count(":") == 1:
+        text = text.partition(":")[0]
+    try:
+        address = ip_address(text.partition("%")[0])
+    except ValueError:
+        return ""
+    return str(getattr(address, "ipv4_mapped", None) or address)

@@ -19,7 +19,7 @@ from audit.snapshots import FileSnapshot
 from config.management.progress import Report
 from config.management.shutdown import Shutdown, graceful_shutdown
 from config.request.context import actor
-from config.request.logs import redact
+from config.request.redaction import redact
 from documents.api.parameters import FILE_TYPES
 from documents.importing.entries import DocumentEntry, Invalid, read
 from documents.importing.files import LocalFile, count_pages, local_file

@@ -13,7 +13,7 @@ from redis import Redis
 
 from apikeys import keys
 from apikeys.models import ApiKey
-from config.key_format import PUBLIC_LENGTH
+from config.request.redaction import PUBLIC_LENGTH
 from tests.support import factories, roles
 from tests.support.cast import ENDS
 from tests.support.client import Response, get, golden

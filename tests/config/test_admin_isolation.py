@@ -25,7 +25,7 @@ from apikeys.usage.models import KeyAddress, KeyUsage, RefusedRequest
 from audit.models import Action, AuditEntry, Checkpoint, Leaf, Subtree
 from audit.record import record
 from audit.snapshots import FileSnapshot
-from config.request.context import current_request
+from config.request.context import Notes, current_request
 from documents.models import Document, Recipient, StoredFile, TitleWord
 from events.models import Event, Generation
 from events.webhooks import services
@@ -82,8 +82,9 @@ def belongings(acme: Tenant) -> Belongings:
     gone.delete_by(by=acme.admin)
     document = factories.listed(acme.workspace, 1, title="Merger with Initech")[0]
     person = factories.recipient(document, name="Zoe Zimmer", email="zoe@initech.example")
-    sender = RequestFactory(REMOTE_ADDR="203.0.113.77", headers={"User-Agent": "acme-sync/1.0"})
-    current = current_request.set(sender.get("/"))
+    request = RequestFactory(headers={"User-Agent": "acme-sync/1.0"}).get("/")
+    request.notes = Notes("5e" * 16, "203.0.113.77")  # type: ignore[attr-defined]
+    current = current_request.set(request)
     record(
         Action.DOCUMENT_DOWNLOADED,
         key=acme.key.snapshot(),

@@ -18,7 +18,8 @@ import pytest
 from django.conf import settings
 
 from apikeys import keys
-from config.request.logs import JsonFormatter, RedactingFormatter, redact
+from config.request.logs import JsonFormatter, RedactingFormatter
+from config.request.redaction import redact
 from tests.support import factories, staff
 from tests.support.client import get
 from tests.support.database import renamed

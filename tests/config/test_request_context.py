@@ -9,7 +9,8 @@ from django.contrib.auth.models import AnonymousUser
 from django.test import Client, RequestFactory
 
 from audit.models import AuditEntry
-from config.request.context import actor, client_address, client_info, current_request
+from config.request.context import actor, client_info, current_request
+from config.request.middleware import client_address
 from tests.support import factories
 from tests.support.cast import create_key, page_of
 from tests.support.factories import Tenant

@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Iterator
 from http.client import HTTPConnection
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 from urllib.parse import quote
 from uuid import UUID, uuid4
 
@@ -18,12 +18,12 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django_ratelimit import ALL
 from django_ratelimit.core import get_usage
-from rest_framework.request import Request
 
 from apikeys.models import ApiKey
 from apikeys.throttling import KeyThrottle
 from audit.models import AuditEntry
 from config.api.parameters import REQUESTS_PER_MINUTE, WINDOW
+from config.request.context import Notes
 from documents.models import Document
 from tests.support import factories
 from tests.support.client import forget_requests, golden
@@ -72,9 +72,9 @@ def spend(tenant: Tenant, requests: int = REQUESTS_PER_MINUTE) -> Tenant:
 
     Only the throttle sees these requests.
     """
-    request, view = SimpleNamespace(auth=tenant.key), SimpleNamespace(headers={})
+    request: Any = SimpleNamespace(auth=tenant.key, notes=Notes("", ""))
     for _ in range(requests):
-        KeyThrottle().allow_request(cast(Request, request), view)
+        KeyThrottle().allow_request(request, view=None)
     return tenant
 
 

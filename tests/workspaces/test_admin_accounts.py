@@ -13,7 +13,7 @@ from django.urls import reverse
 from django_otp.plugins.otp_totp.models import TOTPDevice
 
 from audit.models import Action, AuditEntry
-from config.request.logs import redact
+from config.request.redaction import redact
 from tests.support import factories, staff
 from tests.support.cast import page_of
 from tests.support.database import waiting_for_lock

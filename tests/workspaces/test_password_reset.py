@@ -15,7 +15,7 @@ from django.utils.http import urlsafe_base64_encode
 from django_otp.plugins.otp_totp.models import TOTPDevice
 
 from audit.models import Action, AuditEntry
-from config.request.logs import redact
+from config.request.redaction import redact
 from tests.support import factories, staff
 from tests.support.factories import Tenant
 from tests.support.mails import sent

@@ -24,7 +24,6 @@ from django.utils import timezone
 
 from audit.models import NEWEST_FIRST, Action, AuditEntry, folded
 from audit.record import record, stored_client
-from config.request.context import note
 from workspaces.models import Session, can_sign_in
 
 STORED_EVERY = timedelta(minutes=1)
@@ -90,7 +89,7 @@ class SessionEndMiddleware:
         response = self.get_response(request)
         if request.session.accessed and SESSION_KEY in request.session:
             move_end(request.session)
-            note(user=request.session[SESSION_KEY])
+            request.notes.user = request.session[SESSION_KEY]  # type: ignore[attr-defined]
         return response
 
 

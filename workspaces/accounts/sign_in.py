@@ -18,7 +18,7 @@ from audit.models import Action
 from audit.record import record
 from config.console.base import request_user
 from config.console.reauthentication import entered
-from config.key_format import contains_raw_key
+from config.request.redaction import contains_raw_key
 from workspaces.accounts import known_browser, second_factor, steps, throttle
 from workspaces.accounts.logins import loggable, with_login
 from workspaces.accounts.pages import FormView, SitePage

@@ -15,7 +15,7 @@ from django_ratelimit import ALL
 from django_ratelimit.core import get_usage
 
 from config.console.site import with_csp
-from config.request.context import client_address, network_of
+from config.request.context import client_info, network_of
 from workspaces.accounts import known_browser
 
 logger = logging.getLogger(__name__)
@@ -58,7 +58,8 @@ class Attempt:
         self, request: HttpRequest, *counters: tuple[Limit, str], address: Limit = ADDRESS
     ) -> None:
         self._request = request
-        self._counters = ((address, network_of(client_address(request))), *counters)
+        sender, _ = client_info()
+        self._counters = ((address, network_of(sender)), *counters)
 
     def check(self) -> None:
         """Raises TooManyAttempts if no tries are left; that does not count as an attempt."""

@@ -15,8 +15,8 @@ from django.urls import reverse
 from apikeys import keys
 from apikeys.models import AlreadyIssued, ApiKey
 from config.dev import past
-from config.key_format import PREFIX
 from config.management.progress import ProgressCommand, Report
+from config.request.redaction import PREFIX
 from documents import demo
 from events.webhooks import demo as webhooks
 from workspaces.models import Membership, Workspace

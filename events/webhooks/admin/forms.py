@@ -7,7 +7,7 @@ from django.http import QueryDict
 from audit.admin.search import ids_in
 from audit.admin.workspace_filter import WorkspaceField, own_workspace_field
 from config.console.changelist import FilterForm, SearchField, any_of
-from config.key_format import contains_raw_key
+from config.request.redaction import contains_raw_key
 from events.models import Event, EventType
 from events.webhooks import policy, targets
 from events.webhooks.models import PENDING, TEST_EVENT, DeliveryState, Endpoint
