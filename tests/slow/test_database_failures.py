@@ -6,7 +6,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import median
 
 import httpx
 import pytest
@@ -17,7 +16,6 @@ from tests.support import server as servers
 from tests.support.client import golden
 from tests.support.database import locked, read_only
 from tests.support.factories import Tenant
-from tests.support.nginx import Nginx
 from tests.support.proxy import HOST, Proxy
 from tests.support.receiver import delivering
 from tests.support.server import Server, end_connections, eventually, running
@@ -25,8 +23,7 @@ from tests.support.staff import signed_in
 
 PATHS = ("/me", "/documents", "/documents/{id}", "/documents/{id}/download")
 KEYS = reverse("admin:apikeys_apikey_changelist")
-AT_ONCE = 1.0  # seconds
-LIMIT = 9.0  # seconds in which nginx responds
+LIMIT = 9.0  # seconds
 
 
 @dataclass(frozen=True)
@@ -52,13 +49,13 @@ class Consumers:
         assert response.status_code in (200, 503)
         return response.status_code
 
-    def all_at_once(self, within: float = LIMIT) -> list[int]:
-        """The statuses of each endpoint and of a page, which must arrive within so many seconds."""
+    def all_at_once(self) -> list[int]:
+        """The statuses of each endpoint and of a page, which must arrive in time."""
         started = time.monotonic()
         with ThreadPoolExecutor() as threads:
             page = threads.submit(self.page)
             statuses = [*threads.map(self.api, PATHS), page.result()]
-        assert time.monotonic() - started < within
+        assert time.monotonic() - started < LIMIT
         return statuses
 
 
@@ -66,39 +63,12 @@ ALL_SERVED = [200] * (len(PATHS) + 1)
 NONE_SERVED = [503] * (len(PATHS) + 1)
 
 
-def consumers_of(server: Server, tenant: Tenant) -> Consumers:
-    session = signed_in(tenant.admin).cookies["sessionid"].value
-    made = Consumers(server, tenant, str(factories.document(tenant.workspace).id), session)
-    assert made.all_at_once() == ALL_SERVED
-    return made
-
-
 @pytest.fixture
 def consumers(server: Server, acme: Tenant) -> Consumers:
-    return consumers_of(server, acme)
-
-
-@pytest.fixture
-def behind_nginx(nginx: Nginx, acme: Tenant) -> Consumers:
-    return consumers_of(nginx, acme)
-
-
-def test_database_that_is_gone_is_503_at_once_and_heals(consumers: Consumers) -> None:
-    consumers.server.database.refuse()
-    for _ in range(3):
-        assert consumers.all_at_once(AT_ONCE) == NONE_SERVED
-    consumers.server.restore()
-    assert consumers.all_at_once() == ALL_SERVED
-
-
-def test_database_that_is_silent_is_503_by_nginx_and_heals(behind_nginx: Consumers) -> None:
-    behind_nginx.server.database.silence()
-    started = time.monotonic()
-    with ThreadPoolExecutor() as threads:
-        assert set(threads.map(behind_nginx.api, PATHS)) == {503}
-    assert time.monotonic() - started < LIMIT  # pages may take a minute
-    behind_nginx.server.restore()
-    assert behind_nginx.all_at_once() == ALL_SERVED
+    session = signed_in(acme.admin).cookies["sessionid"].value
+    made = Consumers(server, acme, str(factories.document(acme.workspace).id), session)
+    assert made.all_at_once() == ALL_SERVED
+    return made
 
 
 def test_database_that_is_silent_to_new_connections_is_503_in_time_and_heals(
@@ -164,23 +134,7 @@ def test_database_with_locked_documents_is_no_reason_not_to_check_keys_and_count
     assert refused.status == 401
 
 
-def test_database_with_locked_documents_leaves_me_and_events_alone_behind_nginx(
-    nginx: Nginx, acme: Tenant, umbrella: Tenant
-) -> None:
-    """nginx passes on fewer requests for documents than an instance has threads."""
-    keys = [acme.raw, *(factories.issue(acme.workspace, str(n), acme.admin)[1] for n in range(7))]
-    with locked("documents_document"), ThreadPoolExecutor(64) as threads:
-        lists = [threads.submit(nginx.get, "/documents", keys[n % len(keys)]) for n in range(64)]
-        took = []
-        for path in ("/me", "/events") * 15:
-            began = time.monotonic()
-            assert nginx.get(path, umbrella.raw).status == 200
-            took.append(time.monotonic() - began)
-    assert median(took) < 0.2
-    assert {each.result().status for each in lists} == {503}
-
-
-@pytest.mark.parametrize("table", ["documents_document", "apikeys_apikey", "audit_auditentry"])
+@pytest.mark.parametrize("table", ["apikeys_apikey", "audit_auditentry"])
 def test_database_with_a_locked_table_is_503_in_time(consumers: Consumers, table: str) -> None:
     started = time.monotonic()
     with locked(table), ThreadPoolExecutor() as threads:
@@ -208,10 +162,9 @@ def test_database_with_locked_tables_holds_no_worker_for_long(
 ) -> None:
     seals.written()
     commands = ("deliver_webhooks", "housekeeping --follow", "seal_audit --follow")
-    with locked("webhooks_delivery, audit_auditentry"), ExitStack() as workers:
-        for number, command in enumerate(commands):
-            log = tmp_path / str(number)
+    logs = [tmp_path / str(number) for number in range(len(commands))]
+    with ExitStack() as workers, locked("webhooks_delivery, audit_auditentry"):
+        for log, command in zip(logs, commands, strict=True):
             workers.enter_context(delivering(log, command, **seals.VARIABLES))
-        for number in range(len(commands)):
-            log = tmp_path / str(number)
+        for log in logs:
             assert eventually(lambda: "due to lock timeout" in log.read_text()), log.read_text()  # noqa: B023

@@ -4,6 +4,7 @@ import time
 from pathlib import Path
 
 import pytest
+from django.utils import timezone
 from standardwebhooks.webhooks import Webhook
 
 from config.api.responses import as_json
@@ -72,15 +73,15 @@ def test_two_processes_share_the_work_and_ten_attempts_are_in_progress(
     acme: Tenant, receiver: Receiver, log: Path, tmp_path: Path
 ) -> None:
     receiver.delay = 0.2
-    for number in range(30):
+    for number in range(20):
         endpoint(acme, receiver.url(f"/200/{number}"))
     other = tmp_path / "other"
     with delivering(log), delivering(other):
         assert eventually(lambda: delivers() == 2)
         factories.listed(acme.workspace, 20)
         assert eventually(all_delivered), log.read_text()
-    assert len(receiver.received) == 600
-    assert len({(each.id, each.path) for each in receiver.received}) == 600
+    assert len(receiver.received) == 400
+    assert len({(each.id, each.path) for each in receiver.received}) == 400
     assert max(receiver.most_at_once.values()) <= policy.AT_ONCE
     assert "status 200" in log.read_text()
     assert "status 200" in other.read_text()
@@ -92,7 +93,7 @@ def test_endpoints_that_are_dead_or_silent_delay_nobody_else(
     for _ in range(3):
         endpoint(umbrella, f"http://127.0.0.1:{closed_port()}/")
         endpoint(umbrella, receiver.url("/200/slow"))
-    factories.listed(umbrella.workspace, 200)  # 1,200 deliveries that come first
+    factories.listed(umbrella.workspace, 100)  # 600 deliveries that come first
     endpoint(acme, receiver.url())
     factories.listed(acme.workspace, 20)
     ours = Delivery.objects.filter(endpoint__workspace=acme.workspace)
@@ -139,16 +140,16 @@ def test_process_goes_on_after_the_database_was_out_of_reach(
     assert Attempt.objects.count() == 30
 
 
-def test_process_delivers_while_a_hundred_thousand_wait_for_those_who_do_not_respond(
+def test_process_delivers_while_tens_of_thousands_wait_for_those_who_do_not_respond(
     acme: Tenant, receiver: Receiver, log: Path
 ) -> None:
     """Nobody responds at four of five endpoints; the planner has no statistics of the backlog."""
     for _ in range(4):
         endpoint(acme, f"http://127.0.0.1:{closed_port()}/")
     endpoint(acme, receiver.url())
-    backlog(20_000)
+    backlog(6_000)
     with delivering(log):
-        assert eventually(lambda: len(receiver.received) >= 600), log.read_text()
+        assert eventually(lambda: len(receiver.received) >= 200), log.read_text()
 
 
 def test_backlog_of_a_process_that_is_killed_is_delivered_by_another_one(
@@ -157,13 +158,14 @@ def test_backlog_of_a_process_that_is_killed_is_delivered_by_another_one(
     receiver.delay = 0.2
     for number in range(6):
         endpoint(acme, receiver.url(f"/200/{number}"))
-    backlog(100)
+    backlog(20)
     other = tmp_path / "other"
     process = start_delivering(other)
     assert eventually(lambda: receiver.received), other.read_text()
     process.kill()
     process.wait()
-    assert Delivery.objects.filter(claimed_until__isnull=False).exists()  # it was in progress
+    claimed = Delivery.objects.filter(claimed_until__isnull=False)  # they were in progress
+    assert claimed.update(claimed_until=timezone.now()) > 0  # the lease ends
     with delivering(log):
-        assert any(eventually(all_delivered) for _ in range(5)), log.read_text()
-    assert len({(each.id, each.path) for each in receiver.received}) == 600
+        assert eventually(all_delivered), log.read_text()
+    assert len({(each.id, each.path) for each in receiver.received}) == 120

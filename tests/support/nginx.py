@@ -11,7 +11,7 @@ import ssl
 import subprocess
 import sys
 from collections.abc import Iterator
-from http.client import HTTPConnection, HTTPSConnection
+from http.client import HTTPConnection, HTTPResponse, HTTPSConnection
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -47,18 +47,17 @@ def request(path: str, *headers: str, method: str = "GET") -> bytes:
 
 
 def exchange(connection: socket.socket, request: bytes) -> Response:
-    """Sends bytes and reads until the server closes; the response to the first request."""
+    """Sends bytes and reads the response to the first request.
+
+    It does not wait until the server closes: nginx does so seconds after a body that it refuses.
+    """
     with connection:
         with contextlib.suppress(OSError):  # the server may refuse before it has read all
             connection.sendall(request)
-        received = b""
-        with contextlib.suppress(OSError):
-            while block := connection.recv(65536):
-                received += block
-    head, _, body = received.partition(b"\r\n\r\n")
-    status, *lines = head.decode().split("\r\n")
-    headers = {name.lower(): value for name, _, value in (line.partition(": ") for line in lines)}
-    return Response(int(status.split()[1]), headers, body)
+        received = HTTPResponse(connection)
+        received.begin()
+        headers = {name.lower(): value for name, value in received.getheaders()}
+        return Response(received.status, headers, received.read())
 
 
 def make_certificate(folder: Path) -> None:
