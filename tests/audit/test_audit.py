@@ -10,7 +10,7 @@ from audit.models import Action, AuditEntry
 from audit.record import record
 from audit.snapshots import DocumentSnapshot, FileSnapshot, KeySnapshot, WorkspaceSnapshot
 from tests.support import factories
-from tests.support.cast import downloads, entries
+from tests.support.cast import downloads, entries, path_of
 from tests.support.factories import Tenant
 
 
@@ -96,6 +96,19 @@ def test_audit_log_has_no_reading(acme: Tenant) -> None:
     for path in ("/me", "/documents", f"/documents/{document.id}"):
         assert acme.get(path).status == 200
     assert len(entries()) == before
+
+
+def test_audit_log_has_no_secret_that_was_typed_as_a_login_or_sent_as_a_user_agent(
+    acme: Tenant,
+) -> None:
+    """`test_logs.py` has what is a secret."""
+    typed, workspace = "/reset/MQ/c8-5a5a/", GIVEN["workspace"][0]
+    record(Action.MEMBER_ADDED, by=typed, member=typed, workspace=workspace, detail="added")
+    [entry] = entries(Action.MEMBER_ADDED)
+    assert (entry.person, entry.member) == ("/reset/MQ/…/", "/reset/MQ/…/")
+    document = factories.document(acme.workspace)
+    assert acme.get(path_of(document), user_agent=f"curl/8 {'S' * 40}").status == 200
+    assert downloads()[0].user_agent == "curl/8 SSSSSSSS…"
 
 
 def test_audit_log_has_no_raw_key_whatever_named_its_entries(acme: Tenant) -> None:

@@ -11,7 +11,6 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from tests.support import factories, seals
 from tests.support.factories import Tenant
-from tests.support.nginx import Nginx
 from tests.support.server import ROOT, Server, eventually, other_connections
 
 DEPLOY = ROOT / "deploy"
@@ -114,12 +113,6 @@ def test_metrics_without_the_database_are_the_others_in_time(server: Server, how
     assert "documents_requests_total" in text
     server.restore()
     assert eventually(lambda: "documents_audit_sealed_entries" in server.metrics())
-
-
-def test_metrics_are_not_served_to_clients(nginx: Nginx) -> None:
-    response = nginx.request("/metrics")
-    assert response.status == 404
-    assert b"documents_" not in response.body
 
 
 def alerts() -> list[dict[str, Any]]:

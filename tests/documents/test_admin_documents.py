@@ -25,7 +25,6 @@ from tests.support.staff import (
     body,
     errors,
     happened,
-    member,
     of,
     shown,
     signed_in,
@@ -337,14 +336,6 @@ def test_timeline_of_an_admin_has_no_entries_of_another_workspace(
     Document.objects.filter(pk=document.pk).update(workspace=acme.workspace)
     assert "Umbrella" not in body(signed_in(acme.admin).get(page_of(document)))
     assert "Umbrella sync" in body(signed_in(support()).get(page_of(document)))
-
-
-def test_documents_admin_is_closed_to_members(acme: Tenant, lease: Document) -> None:
-    client = signed_in(member(acme.workspace, "bob@acme.example"))
-    for url in (DOCUMENTS, page_of(lease), LOOKUP):
-        response = client.get(url)
-        assert response.status_code == 403
-        assert b"Lease" not in response.content
 
 
 def test_documents_admin_names_a_parameter_that_is_not_valid(lease: Document, sam: Client) -> None:

@@ -6,6 +6,9 @@ from urllib.parse import quote
 import pytest
 from django.utils import timezone
 
+from config.api.errors import InvalidParameter
+from config.api.parameters import LIMIT_EXPECTED
+from documents.api.parameters import CURSOR_EXPECTED, STATUS_FILTER
 from documents.models import Document
 from tests.support import factories
 from tests.support.cast import problem_with, store_golden
@@ -14,10 +17,7 @@ from tests.support.database import locked, waiting_for_lock
 from tests.support.factories import Tenant, at, recipient, uid
 from tests.support.server import Server, eventually
 
-STATUS_EXPECTED = "one of DRAFT, SENT, VIEWED, COMPLETED, DECLINED, CANCELLED, EXPIRED"
-LIMIT_EXPECTED = "a whole number from 1 to 100"
 HOURS = [at(f"2026-03-01 0{hour}:00:00") for hour in range(3)]
-CURSOR_EXPECTED = "the nextCursor of the previous page, with the same filters"
 
 
 def titles(tenant: Tenant, query: str = "") -> list[str]:
@@ -55,7 +55,7 @@ def test_documents_list_has_the_newest_first_and_the_id_breaks_ties(acme: Tenant
 def test_documents_list_status_returns_only_documents_with_this_status(acme: Tenant) -> None:
     for each in Document.Status.values:
         factories.document(acme.workspace, each, title=each)
-    for status in ("DRAFT", "SENT", "VIEWED", "COMPLETED", "DECLINED", "CANCELLED", "EXPIRED"):
+    for status in STATUS_FILTER:
         assert titles(acme, f"?status={status}") == [status]
 
 
@@ -69,7 +69,7 @@ def test_documents_list_limit_is_1_to_100_and_25_by_default(acme: Tenant) -> Non
 # Parameter → what it must be, and values that are not valid; `&` begins another parameter.
 NOT_VALID = {
     "status": (
-        STATUS_EXPECTED,
+        f"one of {', '.join(STATUS_FILTER)}",
         ["PARTIALLY_SIGNED", "", "sent", " SENT", "SENT ", "SENT,DRAFT", "DONE", "SENT\0"]
         + ["ＳＥＮＴ", "SENT&status=SENT", "&status=SENT"],
     ),
@@ -89,8 +89,7 @@ def test_documents_list_parameter_with_any_other_value_is_400(acme: Tenant, name
     for value in values:
         response = acme.get(f"/documents?{name}={quote(value, safe='&=')}")
         assert response.status == 400
-        wrong = f"The query parameter '{name}' {problem_with(value)}: it must be {expected}."
-        assert response.error == wrong
+        assert response.error == InvalidParameter(name, expected, problem_with(value)).detail
 
 
 def test_documents_list_ignores_unknown_parameters(acme: Tenant) -> None:

@@ -18,8 +18,7 @@ from django.db import connection, transaction
 from audit.models import Action, AuditEntry
 from config.request.context import actor
 from documents import storage
-from documents.importing import files
-from documents.importing.importer import BATCH
+from documents.importing import files, importer
 from documents.models import Document, Recipient, StoredFile
 from tests.support import factories
 from tests.support.database import waiting_for_lock
@@ -28,6 +27,12 @@ from tests.support.inbox import Inbox, Value, completed, objects, rows, sent, si
 from tests.support.server import eventually
 
 ID = str(uid(1))
+BATCH = 10  # lines here, so that a file is soon longer
+
+
+@pytest.fixture(autouse=True)
+def _small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importer, "BATCH", BATCH)
 
 
 def sha256(content: bytes) -> str:
@@ -145,19 +150,6 @@ def test_import_updates_a_document_whose_id_exists(acme: Tenant, inbox: Inbox) -
     # Its trail stays, under the title it had.
     entry = AuditEntry.objects.filter(document_id=old.pk).earliest("created_at")
     assert entry.document_title == "Old"
-
-
-@pytest.mark.slow
-def test_import_creates_and_updates_in_one_file_longer_than_a_batch(
-    acme: Tenant, inbox: Inbox
-) -> None:
-    new = [sent(id=str(uid(number)), title=f"New {number}") for number in range(BATCH + 1)]
-    assert inbox.take(acme.workspace, *new)["created"] == BATCH + 1
-    changed = [{**value, "title": "Changed"} for value in new[1:]]
-    counts = inbox.take(acme.workspace, *changed[:3], sent(), *changed[3:])
-    assert counts == {"created": 1, "updated": BATCH, "files": 1}
-    assert Document.objects.filter(title="Changed").count() == BATCH
-    assert rows() == [BATCH + 2] * 3
 
 
 def test_import_records_each_document_and_each_file_that_it_stores(

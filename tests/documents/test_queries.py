@@ -114,7 +114,7 @@ def full(acme: Tenant, umbrella: Tenant) -> Tenant:
     for tenant in (acme, umbrella):
         factories.listed(
             tenant.workspace,
-            3000,
+            300,
             created_at=lambda n: at(f"2026-01-{n % 28 + 1:02} {n % 24:02}:00:00"),
             status=lambda n: ("SENT", "SENT", "VIEWED", "DRAFT")[n % 4],
         )
@@ -127,10 +127,7 @@ def full(acme: Tenant, umbrella: Tenant) -> Tenant:
 def test_queries_of_a_page_read_its_index_in_its_order(full: Tenant) -> None:
     for filters, index in (("", "document_newest"), ("&status=DRAFT", "document_status_newest")):
         first = f"/documents?limit=25{filters}"
-        cursor = full.get(f"/documents?limit=100{filters}").json()["nextCursor"]
-        for _ in range(5):
-            further = f"/documents?limit=100{filters}&cursor={quote(cursor)}"
-            cursor = full.get(further).json()["nextCursor"]
+        cursor = full.get(first).json()["nextCursor"]
         for path in (first, f"{first}&cursor={quote(cursor)}"):
             _, sql, _ = statements(full, path)
             scans = list(nodes(plan(sql, "bitmapscan", "sort")))
