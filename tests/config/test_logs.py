@@ -102,10 +102,8 @@ def test_log_has_the_reason_of_a_401(acme: Tenant, access_log: AccessLog) -> Non
     for sent, prefix, reason in (
         (None, None, "no Authorization header"),
         ("Basic abc", None, "the Authorization header is not of the form Bearer dtd_…"),
-        *(
-            (f"Bearer dtd_{text}", None, malformed)
-            for text in ("hunter2", "x" * 39, "x" * 39 + "!")
-        ),
+        ("Bearer dtd_hunter2", None, ended),
+        (f"Bearer dtd_{'x' * 39}", None, ended),
         (f"Bearer {unknown}", unknown[:12], ended),
         (f"Bearer {raw}", raw[:12], ended),
     ):
