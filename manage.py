@@ -1,5 +1,5 @@
 #!/usr/bin/env python
-"""Django's command line. Beside `make run` it uses the services that runs."""
+"""Django's command line. While `make run` runs, it uses the same services."""
 
 import os
 import sys
@@ -9,10 +9,12 @@ from config import env, systemd
 
 def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
-    if sys.argv[1:2] == ["deliver_webhooks"] or "--follow" in sys.argv:  # nobody looks at it
+    command = sys.argv[1:2]
+    if command == ["deliver_webhooks"] or "--follow" in sys.argv:
         systemd.start()
+        # Nobody watches these, so no lock may stop them for ever.
         os.environ.setdefault("PGOPTIONS", "-c statement_timeout=60s -c lock_timeout=10s")
-    elif sys.argv[1:2] != ["check"]:  # which keeps the time-outs of its role
+    elif command != ["check"]:  # `check` has the time-outs of its role
         os.environ.setdefault("PGOPTIONS", "-c statement_timeout=0 -c lock_timeout=0")
     env.read_file()
 

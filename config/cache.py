@@ -24,10 +24,10 @@ _thread = threading.local()  # a connection each; redis-py's pool takes five tim
 class CounterCache(BaseCache):
     """Whole numbers in Redis, with the methods that django-ratelimit calls.
 
-    A Redis that does not respond, or refuses, fails no request: the cache `process` counts instead.
+    If Redis does not respond, or refuses, the cache `process` counts instead: no request fails.
 
-    django-ratelimit adds a counter before each increment. A thread asks Redis for that once: the
-    second round trip took 5 to 7 % of a request for one document.
+    django-ratelimit adds a counter before each increment. A thread asks Redis for that only once,
+    because a second round trip takes 5 to 7 % of a request for one document.
     """
 
     def __init__(self, location: str, params: dict[str, Any]) -> None:
@@ -65,7 +65,6 @@ class CounterCache(BaseCache):
 
 
 def _call(*command: Any) -> Any:
-    """The response to a command; RedisError also for a while after Redis was out of reach."""
     if time.monotonic() < getattr(_thread, "next_try", 0.0):
         raise RedisError("Redis has just failed")
     try:

@@ -51,7 +51,7 @@ def _read(name: str, default: str | None, help: str) -> str:
 
 
 def required(name: str, *, help: str) -> str:
-    """The value of a variable that the service needs; empty if it is not set (`missing`)."""
+    """The value of a variable that the service needs; "" if it is not set, see `missing`."""
     return _read(name, None, help)
 
 
@@ -110,7 +110,6 @@ def url(
 
 
 def http_url(name: str, *, default: str | None = None, path: bool = False, help: str) -> str:
-    """The variable as a URL of a host, or of a path there, without the slash at its end."""
     value = url(name, ("https", "http"), default=default, help=help).rstrip("/")
     parts = urlsplit(value)
     valid = re.fullmatch(rf"{_HOST}(:[0-9]+)?", parts.netloc) and (path or not parts.path)
@@ -119,7 +118,6 @@ def http_url(name: str, *, default: str | None = None, path: bool = False, help:
 
 
 def database_url(name: str, *, default: str | None = None, help: str) -> str:
-    """The variable as a URL of PostgreSQL, whose options libpq knows."""
     value = url(name, ("postgresql", "postgres"), default=default, options=True, help=help)
     if value:
         try:
@@ -131,7 +129,6 @@ def database_url(name: str, *, default: str | None = None, help: str) -> str:
 
 
 def redis_url(name: str, *, help: str) -> str:
-    """The variable as a URL that redis-py takes as it is meant."""
     value = url(name, ("redis", "rediss", "unix", "memory"), options=True, help=help)
     scheme, path = urlsplit(value).scheme, urlsplit(value).path
     is_number = scheme == "unix" or re.fullmatch("/?[0-9]*", path) is not None
@@ -152,12 +149,10 @@ def hosts(name: str, default: str, *, help: str) -> list[str]:
 
 
 def words(name: str, default: str = "", *, help: str) -> list[str]:
-    """The variable as a list, split at commas; empty items are dropped."""
     return [word.strip() for word in text(name, default, help=help).split(",") if word.strip()]
 
 
 def missing() -> list[Variable]:
-    """The required variables that are not set."""
     unset = (each for each in VARIABLES.values() if each.default is None)
     return [each for each in unset if not os.environ.get(each.name, "").strip()]
 
@@ -168,7 +163,7 @@ def data_dir() -> Path:
 
 
 def file() -> Path:
-    """Where `make run` writes the variables of what it runs, meanwhile."""
+    """Where `make run` writes the variables of its services while it runs."""
     return data_dir() / "env"
 
 

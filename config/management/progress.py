@@ -1,4 +1,4 @@
-"""Progress lines of long commands, and how those end that do not come to their end."""
+"""Long commands: their progress lines, and one line if something stops them."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -15,8 +15,6 @@ Report = Callable[[str], object]
 
 
 class Progress:
-    """Prints a progress line once in a while."""
-
     def __init__(self, report: Report) -> None:
         self._report = report
         self._next = time.monotonic() + EVERY
@@ -31,16 +29,15 @@ class Progress:
 
 class ProgressCommand(BaseCommand):
     def report(self, line: str) -> None:
-        """Prints a progress line, without the colour of errors."""
-        self.stderr.write(line, style_func=str)
+        self.stderr.write(line, style_func=str)  # without the colour of errors
 
 
 class InterruptibleCommand(ProgressCommand):
-    """Ends with one line if a signal stops it, or if something that it needs fails.
+    """Ends with one line if a signal stops it, or if a service fails.
 
     Attributes:
-        needs: the exceptions of what it needs beside the database, with what that is called.
-        unfinished: what is said then of what was done so far, such as "nothing was imported".
+        needs: the exceptions of services besides the database, with the name of each service.
+        unfinished: what the line says about the work so far, such as "nothing was imported".
     """
 
     requires_migrations_checks = True
@@ -49,16 +46,15 @@ class InterruptibleCommand(ProgressCommand):
 
     def execute(self, *args: Any, **options: Any) -> str | None:
         needs: dict[type[Exception], str] = {DatabaseError: "The database", **self.needs}
-        then = f"; {self.unfinished}." if self.unfinished else "."
+        end = f"; {self.unfinished}." if self.unfinished else "."
         try:
             return super().execute(*args, **options)
         except Stopped as exc:
-            raise CommandError(f"Stopped{then}", returncode=exc.status) from exc
+            raise CommandError(f"Stopped{end}", returncode=exc.status) from exc
         except tuple(needs) as exc:
-            [what] = [name for kind, name in needs.items() if isinstance(exc, kind)]
-            raise CommandError(f"{what}: {first_line(exc)}{then}") from exc
+            [service] = [name for kind, name in needs.items() if isinstance(exc, kind)]
+            raise CommandError(f"{service}: {first_line(exc)}{end}") from exc
 
 
 def first_line(exc: Exception) -> str:
-    """An error without its details."""
     return str(exc).partition("\n")[0]

@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator
 from types import FrameType
 
-POLL = 0.25  # seconds between two looks at signals
+POLL = 0.25  # seconds
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -20,10 +20,13 @@ class Stopped(SystemExit):
 
 
 class Shutdown:
-    """Remembers a signal. An exception during a commit could not be undone."""
+    """Remembers a signal, since an exception during a commit could not be undone.
 
-    def __init__(self) -> None:
-        self._number = 0
+    Not a threading.Event: a handler that sets one waits for ever if it interrupts `Event.wait`
+    while that holds the event's lock.
+    """
+
+    _number = 0
 
     def note(self, number: int, frame: FrameType | None) -> None:
         self._number = number

@@ -34,7 +34,6 @@ class Command(ProgressCommand):
 
 @transaction.atomic
 def load(report: Report) -> None:
-    """The demo with its thirty days, if the database is empty."""
     if not Workspace.objects.exists():
         demo.load(report, password_of)
         report("Thirty days of use …")
@@ -80,7 +79,6 @@ def key_of(membership: Membership, name: str) -> str:
 
 
 def password_of(login: str) -> str:
-    """The password that a demo user begins with."""
     return base64.b32encode(_derived(login)[:10]).decode().lower()
 
 

@@ -4,6 +4,7 @@ import logging
 import threading
 from argparse import ArgumentParser
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from django.core.management import call_command
@@ -22,18 +23,12 @@ logger = logging.getLogger(__name__)
 
 EVERY = 600.0  # seconds between two times with --follow
 
-
-def delete_sessions() -> None:
-    """Deletes the sessions of the admin that have expired."""
-    call_command("clearsessions")
-
-
 # Each is done until it returns something false. None waits for anything but the database.
 JOBS: dict[str, Callable[[], object]] = {
     "folding the counts of /me": counts.fold,
     "deleting old usage of keys and refused requests": usage.purge,
     "deleting old events and deliveries": events.purge,
-    "deleting expired sessions": delete_sessions,
+    "deleting expired sessions": partial(call_command, "clearsessions"),
     "encrypting the secrets of webhooks again": secrets.encrypt_again,
     "notifying of keys": keys.notify_of_keys,
     "notifying of webhooks that fail": services.notify_of_failing,

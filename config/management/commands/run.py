@@ -17,7 +17,7 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 from django.db import connections
 
-from config import env, static_files
+from config import env
 from config.dev import services
 from config.dev.services import HOST, Program
 from config.management.commands import demo as demo_command
@@ -79,13 +79,13 @@ class Command(BaseCommand):
         )
         if done.returncode:
             raise CommandError("The database could not be prepared.")
-        static_files.collect()
+        call_command("collectstatic", interactive=False, clear=True, verbosity=0)
         demo_command.load(self.stdout.write)
-        with contextlib.suppress(CommandError):  # the log is damaged, which a page says
+        with contextlib.suppress(CommandError):  # a page says that the log is damaged
             call_command("verify_audit", stdout=StringIO())
 
     def serve(self, programs: list[Program], text: str) -> None:
-        """Runs the programs, the server first, until Ctrl-C, or until the server ends."""
+        """Runs the programs until Ctrl-C, or until the first one ends: the server."""
         connections.close_all()
         known = [name for name in (*env.VARIABLES, "DATA_DIR") if name in os.environ]
         env.file().write_text("".join(f"{name}={os.environ[name]}\n" for name in known))
@@ -105,7 +105,7 @@ class Command(BaseCommand):
             raise CommandError(str(exc)) from exc
         finally:
             env.file().unlink(missing_ok=True)  # somebody may have deleted the folder
-        raise CommandError(f"Without the server all ends; see {programs[0].log}")
+        raise CommandError(f"The server has ended, so everything ends; see {programs[0].log}")
 
 
 def demo_receiver(base: str) -> dict[str, str]:
