@@ -1,4 +1,4 @@
-"""A download as RFC 9110 has it: validators, ranges, digests, names; carried by us or by nginx."""
+"""A download as RFC 9110 has it: validators, ranges, digests, names; sent by us or by nginx."""
 
 import base64
 import hashlib
@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from audit.models import AuditEntry
 from config.api.errors import RangeNotSatisfiable
 from documents.download.filenames import content_disposition
 from documents.download.ranges import ByteRange, parse_range
@@ -20,7 +19,7 @@ from tests.support.client import OF_ONE_RESPONSE, Response
 from tests.support.factories import Tenant, at, uid
 from tests.support.nginx import Nginx
 from tests.support.proxy import HOST, failing_after
-from tests.support.server import Server, eventually
+from tests.support.server import Server
 
 CONTENT = random.Random(4).randbytes(1000)  # noqa: S311 - bytes to tell parts by
 DIGEST = hashlib.sha256(CONTENT)
@@ -53,11 +52,14 @@ def of_the_file(response: Response) -> dict[str, str]:
     return {name: value for name, value in response.headers.items() if name not in OF_THE_SERVER}
 
 
-def test_download_of_a_whole_file_has_all_headers(
+def test_download_of_a_whole_file_has_all_headers_and_its_head_too(
     front: Server, acme: Tenant, lease: Document
 ) -> None:
     response = front.get(path_of(lease), acme.raw)
-    headers = of_the_file(response)
+    head = front.get(path_of(lease), acme.raw, "HEAD", range="bytes=0-9")
+    assert (head.status, head.body, len(downloads())) == (200, b"", 1)
+    headers, own = of_the_file(response), dict.fromkeys(OF_ONE_RESPONSE)
+    assert of_the_file(head) | own == headers | own
     assert len(headers.pop("request-id")) == 32
     assert headers.pop("ratelimit").startswith('"key";r=299;t=')
     assert int(headers.pop("x-ratelimit-reset")) > 0
@@ -83,27 +85,15 @@ def test_download_of_a_whole_file_has_all_headers(
     }
 
 
-def test_download_head_has_the_same_headers(front: Server, acme: Tenant, lease: Document) -> None:
-    get = of_the_file(front.get(path_of(lease), acme.raw))
-    head = front.get(path_of(lease), acme.raw, "HEAD", range="bytes=0-9")
-    assert (head.status, head.body) == (200, b"")
-    own = dict.fromkeys(OF_ONE_RESPONSE)
-    assert of_the_file(head) | own == get | own
-    assert len(downloads()) == 1
-
-
 # Range → first byte, last byte of a file of 1,000.
 SATISFIED = {
-    "bytes=0-0": (0, 0),
     "bytes=0-499": (0, 499),
     "bytes=500-": (500, 999),
     "bytes=999-": (999, 999),
-    "bytes=-1": (999, 999),
     "bytes=-1001": (0, 999),
     "bytes=0-1000": (0, 999),
     "bytes=990-" + "9" * 5000: (990, 999),
     "bytes=-" + "9" * 5000: (0, 999),
-    "bytes=0007-0008": (7, 8),
     "bytes=" + "0" * 5000 + "7-8": (7, 8),
     "Bytes=7-8": (7, 8),
     "bytes= 7-8": (7, 8),
@@ -114,14 +104,11 @@ SATISFIED = {
 IGNORED = [
     "bytes=0-1,5-6",  # several: the whole file
     "bytes",
-    "bytes=",
     "bytes=-",
     "bytes=a-b",
     "bytes=1",
     "bytes=5-4",
-    "bytes=--5",
     "bytes=+1-2",
-    "bytes=0x1-2",
     "bytes=1 - 2",
     "lines=0-1",
     "",
@@ -171,23 +158,15 @@ def test_download_range_is_a_206_with_that_part_or_the_whole_file_or_416(
 CONDITIONS: list[tuple[dict[str, str], int]] = [
     ({"if_none_match": ETAG}, 304),
     ({"if_none_match": "W/" + ETAG}, 304),  # weak comparison
-    ({"if_none_match": f"{OTHER}, {ETAG}"}, 304),
-    ({"if_none_match": "*"}, 304),
-    ({"if_none_match": OTHER}, 200),
-    ({"if_none_match": DIGEST.hexdigest()}, 200),  # without quotes it is no tag
     ({"if_modified_since": MODIFIED}, 304),
     ({"if_modified_since": EARLIER}, 200),
     ({"if_modified_since": "yesterday"}, 200),
     ({"if_none_match": OTHER, "if_modified_since": LATER}, 200),  # the tag decides
     ({"if_none_match": ETAG, "if_modified_since": EARLIER}, 304),
-    ({"if_match": ETAG}, 200),
     ({"if_match": OTHER}, 412),
-    ({"if_match": "W/" + ETAG}, 412),  # strong comparison
     ({"if_unmodified_since": MODIFIED}, 200),
     ({"if_unmodified_since": EARLIER}, 412),
     ({"if_match": ETAG, "if_unmodified_since": EARLIER}, 200),  # the tag decides
-    ({"if_match": OTHER, "if_none_match": ETAG}, 412),  # If-Match comes first
-    ({"if_match": ETAG, "if_none_match": ETAG}, 304),
     ({"range": "bytes=0-9", "if_none_match": ETAG}, 304),  # Range comes last
     ({"range": "bytes=2000-", "if_none_match": ETAG}, 304),
     ({"range": "bytes=0-9", "if_match": OTHER}, 412),
@@ -223,23 +202,12 @@ def test_download_conditions_are_judged_in_the_order_of_the_rfc(
     assert len(downloads()) == sum(status in (200, 206) for _, status in CONDITIONS)
 
 
-def test_download_conditions_do_not_open_what_is_closed(
-    front: Server, acme: Tenant, umbrella: Tenant, lease: Document
-) -> None:
-    plain = front.get(path_of(lease), umbrella.raw)
-    conditional = front.get(path_of(lease), umbrella.raw, if_none_match="*", range="bytes=0-")
-    assert plain.status == 404
-    assert conditional.same() == plain.same()
-
-
 ID = "…"  # stands for the document's id, where the ASCII name has lost letters
 NAMES = {
     "Lease 2026.pdf": ("Lease 2026", "Lease%202026"),
-    "Lease 2026.PDF": ("Lease 2026", "Lease%202026"),
     "Lease": ("Lease", "Lease"),
     "Größe – 7.pdf": (f"Groe - 7 {ID}", "Gr%C3%B6%C3%9Fe%20%E2%80%93%207"),
     "契約書.pdf": (f"document {ID}", "%E5%A5%91%E7%B4%84%E6%9B%B8"),
-    "契. 2026 .書.pdf": (f"2026 {ID}", "%E5%A5%91.%202026%20.%E6%9B%B8"),
     "ﬁnal ２.pdf": ("final 2", "%EF%AC%81nal%20%EF%BC%92"),
     # All of ASCII but NUL. Percent signs are only where RFC 8187, section 3.2.1, needs them.
     "".join(map(chr, range(1, 128))): (
@@ -249,13 +217,10 @@ NAMES = {
     ),
     'a"; filename="b.exe': ("a_; filename=_b.exe", "a_%3B%20filename%3D_b.exe"),
     "../../etc/passwd": ("_.._etc_passwd", "_.._etc_passwd"),
-    "..\\a\\b.pdf": ("_a_b", "_a_b"),
     "a\r\nSet-Cookie: b=c\x01\x7f.pdf": ("a Set-Cookie_ b=c", "a%20Set-Cookie_%20b%3Dc"),
     "\u202egnp.exe.pdf": ("gnp.exe", "gnp.exe"),
     "\ue000X\uffff.pdf": ("X", "X"),  # of private use, and never assigned
-    "😀.pdf": (f"document {ID}", "%F0%9F%98%80"),
     "x" * 250 + ".pdf": ("x" * 200, "x" * 200),
-    "ł" * 250: (f"document {ID}", "%C5%82" * 100),
     "契" * 250: (f"document {ID}", "%E5%A5%91" * 66),  # 3 bytes each; 67 are more than 200
     "Résumé.pdf": ("Resume", "R%C3%A9sum%C3%A9"),
     "a%20w%zz%4.pdf": ("a_20w%zz%4", "a%2520w%25zz%254"),  # old clients decode `%20`
@@ -280,58 +245,17 @@ def test_content_disposition_has_a_name_that_is_safe() -> None:
     }
 
 
-def test_download_range_reads_only_the_part_from_object_storage(
-    front: Server, acme: Tenant
-) -> None:
-    document = made(acme, random.Random(5).randbytes(8_000_000))  # noqa: S311
-    before = front.store.forwarded
-    response = front.get(path_of(document), acme.raw, range="bytes=-1000")
-    assert (response.status, len(response.body)) == (206, 1000)
-    assert eventually(lambda: front.store.forwarded > before)
-    assert front.store.forwarded - before < 20_000
-
-
-@pytest.mark.parametrize("how", ["refused", "no object", "another size"])
-def test_download_that_object_storage_cannot_send_is_503_and_no_entry(
-    front: Server, acme: Tenant, lease: Document, how: str
-) -> None:
-    if how == "refused":
-        front.store.refuse()
-    if how == "no object":
-        lease.original.object_key = "none/there.pdf"
-        lease.original.save()
-    if how == "another size":
-        lease.original.size += 1
-        lease.original.save()
-    response = front.get(path_of(lease), acme.raw)
-    assert response.status == 503
-    assert response.headers["retry-after"] == "5"
-    assert "Try again in 5 seconds" in response.error
-    assert downloads() == []
-    assert "Responded 503" in front.log_of(response)
-
-
-def test_download_is_one_entry_committed_before_its_first_byte(
-    front: Server, acme: Tenant, lease: Document
-) -> None:
-    front.get(path_of(lease), acme.raw, range="bytes=100-199", user_agent="sync/1.0")
-    [entry] = AuditEntry.objects.filter(document_id=lease.id, key_id=acme.key.id)
-    assert (entry.key_name, entry.byte_range, entry.user_agent) == (
-        "Acme sync",
-        "100-199/1000",
-        "sync/1.0",
-    )
-    document = made(acme, bytes(30_000_000))
-    connection = started(front, acme, document)
+def test_download_whose_body_breaks_off_never_looks_complete(front: Server, acme: Tenant) -> None:
+    connection = started(front, acme, made(acme, bytes(30_000_000)))
     response = connection.getresponse()
     response.read(1)
-    assert [each.document_id for each in downloads()] == [lease.id, document.id]
-    front.store.refuse()  # a short body never looks complete
+    assert len(downloads()) == 1
+    front.store.refuse()
     with pytest.raises((IncompleteRead, ConnectionResetError)):
         response.read()
     connection.close()
     response.close()
-    assert len(downloads()) == 2
+    assert len(downloads()) == 1
 
 
 def test_download_signed_url_reaches_neither_the_client_nor_a_log(

@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import os
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -25,6 +26,7 @@ from tests.support.examples import examples  # noqa: F401 - a fixture
 from tests.support.factories import Tenant
 from tests.support.inbox import inbox  # noqa: F401 - a fixture
 from tests.support.nginx import Nginx
+from tests.support.proxy import Proxy
 from tests.support.receiver import receiver  # noqa: F401 - a fixture
 from tests.support.server import Server, end_connections, running
 from tests.support.usage import flusher  # noqa: F401 - a fixture
@@ -154,6 +156,28 @@ def sam(db: None) -> Client:
 def desk(db: None) -> Client:
     """Olga's, who is an operator, signed in."""
     return staff.signed_in(staff.operator())
+
+
+@pytest.fixture
+def point(settings: Any) -> Callable[..., None]:
+    """Makes this process use object storage with other options, for example another URL."""
+
+    def point(**options: Any) -> None:
+        default = settings.STORAGES["default"]
+        changed = {**default, "OPTIONS": default["OPTIONS"] | options}
+        settings.STORAGES = {**settings.STORAGES, "default": changed}
+        storage.client()
+
+    return point
+
+
+@pytest.fixture
+def way_to_storage(point: Callable[..., None]) -> Iterator[Proxy]:
+    """The connections of this process to object storage go through this proxy."""
+    proxy = Proxy(os.environ["S3_ENDPOINT_URL"])
+    point(endpoint_url=proxy.url)
+    yield proxy
+    proxy.stop()
 
 
 @pytest.fixture(scope="session")
