@@ -1,9 +1,12 @@
-"""No function that runs as the owner can be made to run somebody else's code."""
+"""No function that runs as the owner can be made to run somebody else's code.
+
+`test_guards.py` has who may execute them, and `test_roles.py` that the role that serves makes no
+tables.
+"""
 
 import pytest
 from django.db import DatabaseError
 
-from config.connections import fetch
 from tests.support.database import execute
 from tests.support.factories import Tenant
 
@@ -25,14 +28,6 @@ BAIT = (
 DEFINERS = {"audit_stamp()", "events_added()", "events_changed()"}
 
 
-@pytest.mark.parametrize("statement", [*BAIT[:1], BAIT[2], "CREATE TABLE bait ()"])
-def test_serving_role_cannot_make_a_table_for_a_trigger_of_its_own(
-    db: None, statement: str
-) -> None:
-    with pytest.raises(DatabaseError, match="permission denied"):
-        execute(statement)
-
-
 @pytest.mark.usefixtures("as_owner")
 @pytest.mark.parametrize("function", sorted(DEFINERS))
 def test_function_of_the_owner_refuses_any_other_table(acme: Tenant, function: str) -> None:
@@ -43,18 +38,3 @@ def test_function_of_the_owner_refuses_any_other_table(acme: Tenant, function: s
     )
     with pytest.raises(DatabaseError, match="is for .* only"):
         execute("INSERT INTO bait (id) VALUES (1)")
-
-
-def test_functions_that_run_as_their_owner_are_for_triggers_only(db: None) -> None:
-    rows = fetch(
-        """
-        SELECT oid::regprocedure::text, proconfig::text, proowner::regrole::text, ARRAY(
-            SELECT coalesce(nullif(grantee, 0)::regrole::text, 'PUBLIC')
-            FROM aclexplode(coalesce(proacl, acldefault('f', proowner)))
-        )::text
-        FROM pg_proc WHERE prosecdef
-        """,
-        [],
-    )
-    safe = ('{"search_path=pg_catalog, pg_temp"}', "documents_owner", "{documents_owner}")
-    assert {name: tuple(facts) for name, *facts in rows} == dict.fromkeys(DEFINERS, safe)

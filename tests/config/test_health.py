@@ -175,12 +175,6 @@ def test_readiness_without_a_migration_is_503_until_it_is_applied(
         server.stop()
 
 
-def test_readiness_is_cached_for_a_second(server: Server) -> None:
-    assert eventually(lambda: ready(server))
-    bodies = [server.request("/readyz").body for _ in range(20)]
-    assert len(set(bodies)) < len(bodies)
-
-
 def test_readiness_of_a_silent_part_holds_one_thread_however_many_ask(
     server: Server, acme: Tenant
 ) -> None:

@@ -188,50 +188,33 @@ def test_sentences_have_the_values_of_the_code() -> None:
     assert f"within {ATTEMPT_SECONDS:.0f} seconds" in WEBHOOK["responses"]["2XX"]["description"]
 
 
-def changed(**changes: Any) -> dict[str, Any]:
-    """The arguments of `check_response` for GET /me, some of them changed."""
-    body = json.dumps(golden("me")).encode()
-    headers = {
-        "request-id": "0" * 32,
-        "content-type": "application/json",
-        "cache-control": "private, no-cache",
-        "etag": f'"{"0" * 32}"',
-        "vary": "Authorization",
-    }
-    response = {"method": "GET", "target": "/api/v1/me", "status": 200} | changes
-    response["headers"] = headers | changes.get("headers", {})
-    return {"body": body} | response
-
-
-def with_(field: str, value: Any) -> bytes:
-    """The body of GET /me with a field of `data.key` set."""
-    body = golden("me")
-    body["data"]["key"][field] = value
-    return json.dumps(body).encode()
-
-
+# What is changed in the response to GET /me, and what is said of it.
 MISMATCHES: list[tuple[dict[str, Any], str]] = [
     ({"status": 404}, "status 404"),  # of another path
     ({"target": "/api/v1/you"}, "status 200"),
     ({"headers": {"x-new": "1"}}, "undeclared headers: x-new"),
     ({"headers": {"x-ratelimit-reset": "soon"}}, "header x-ratelimit-reset"),
     ({"headers": {"content-type": "text/html"}}, "type: text/html"),
-    ({"body": with_("secret", "x")}, "'secret' was unexpected"),
-    ({"body": with_("id", "1")}, 'is not a "uuid"'),
-    ({"body": b'{"data": {}}'}, "is a required property"),
+    ({"body": {**golden("me"), "more": 1}}, "'more' was unexpected"),
+    ({"body": {"data": {}}}, "is a required property"),
     ({"method": "HEAD"}, "a body"),
 ]
 
 
-def test_check_response_refuses_what_the_document_does_not_declare() -> None:
-    openapi.check_response(**changed())
-    openapi.check_response(**changed(target="/api/v1/me?any=1", headers={"date": "today"}))
-    openapi.check_response(**changed(method="HEAD", body=b""))
-    openapi.check_response(**changed(target="/admin/", status=418, headers={"set-cookie": "a=b"}))
+def test_check_response_refuses_what_the_document_does_not_declare(acme: Tenant) -> None:
+    response = acme.get("/me")
+
+    def check(**changes: Any) -> None:
+        sent: dict[str, Any] = {"method": "GET", "target": "/api/v1/me", "status": 200, **changes}
+        sent["headers"] = response.headers | changes.get("headers", {})
+        sent["body"] = json.dumps(sent.get("body", response.json())).encode()
+        openapi.check_response(**sent)
+
+    check(target="/api/v1/me?any=1", headers={"date": "today"})
+    check(target="/admin/", status=418, headers={"set-cookie": "a=b"})
     for changes, message in MISMATCHES:
         with pytest.raises(SchemaMismatch, match=message):
-            openapi.check_response(**changed(**changes))
-    response = changed()
-    del response["headers"]["request-id"]
+            check(**changes)
+    del response.headers["request-id"]
     with pytest.raises(SchemaMismatch, match="missing headers: request-id"):
-        openapi.check_response(**response)
+        check()

@@ -61,6 +61,7 @@ def test_serving_role_cannot_give_itself_privileges(db: None) -> None:
     "statement",
     [
         "CREATE TABLE mine (id bigint)",
+        "CREATE TEMPORARY TABLE mine (id bigint)",
         "CREATE FUNCTION mine() RETURNS int LANGUAGE sql AS 'SELECT 1'",
         "TRUNCATE workspaces_workspace CASCADE",
         "DELETE FROM django_migrations",

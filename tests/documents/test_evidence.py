@@ -235,15 +235,3 @@ def test_evidence_has_only_entries_of_the_scope(
     assert found["document"] is None
     assert found["files"] == []
     assert [each["entry"]["action"] for each in found["entries"]] == ["document.viewed"]
-
-
-def test_evidence_of_many_entries_is_read_in_batches(
-    acme: Tenant, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("documents.evidence.BATCH", 10)
-    document = factories.listed(acme.workspace, 1)[0]
-    facts = {"workspace_id": acme.workspace.id, "document_id": document.id}
-    AuditEntry.objects.bulk_create(AuditEntry(action="document.viewed", **facts) for _ in range(40))
-    seal()
-    found = parsed(document.id)
-    assert [each["entry"]["id"] for each in found["entries"]] == entry_ids(document)

@@ -17,7 +17,6 @@ from django.db import connection, transaction
 
 from audit.models import Action, AuditEntry
 from config.request.context import actor
-from documents import storage
 from documents.importing import files, importer
 from documents.models import Document, Recipient, StoredFile
 from tests.support import factories
@@ -336,37 +335,3 @@ def test_import_does_not_replace_files_of_a_document_that_becomes_complete_meanw
     assert "are sealed" in said
     now = Document.objects.select_related("original", "signed", "certificate").get()
     assert (now.original, now.signed, now.certificate) == (old.original, *sealed)
-
-
-@pytest.mark.django_db(transaction=True)
-def test_import_uploads_a_file_that_the_document_does_not_have_any_more(
-    acme: Tenant, inbox: Inbox
-) -> None:
-    inbox.take(acme.workspace, sent(id=ID))
-    other = factories.stored(pdf("another"))
-    counts = changed_meanwhile(
-        lambda now: setattr(now, "original", other), lambda: inbox.run(acme.workspace)
-    )
-    assert counts == {"created": 0, "updated": 1, "files": 1}
-    assert acme.get(f"/documents/{ID}/download").body == inbox.content("original.pdf")
-
-
-def test_import_uploads_each_kind_of_file_before_its_transaction(
-    acme: Tenant, inbox: Inbox, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    threads = []
-
-    def save(*args: Any) -> str:
-        threads.append(threading.current_thread().name)
-        return saved(*args)
-
-    saved = storage.save
-    monkeypatch.setattr(storage, "save", save)
-    inbox.take(acme.workspace, sent(id=ID))
-    same = {"original": "original.pdf", "signed": "original.pdf", "certificate": "certificate.pdf"}
-    twice = (sent(id=str(uid(2)), files={"original": f"{each}.pdf"}) for each in ("signed", "x"))
-    inbox.write(completed(id=ID, files=same), *twice)
-    (inbox.folder / "x.pdf").write_bytes(pdf("x"))
-    inbox.run(acme.workspace, "--strict")
-    assert len(threads) == 5
-    assert {name.partition("_")[0] for name in threads} == {"upload"}

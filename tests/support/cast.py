@@ -26,7 +26,7 @@ from config.api.parameters import REQUESTS_PER_MINUTE, WINDOW
 from config.request.context import Notes
 from documents.models import Document
 from tests.support import factories
-from tests.support.client import forget_requests, golden
+from tests.support.client import Response, forget_requests, golden
 from tests.support.factories import Tenant
 from tests.support.proxy import HOST
 from tests.support.server import PATIENCE, Server, eventually
@@ -129,6 +129,18 @@ def store_golden(tenant: Tenant) -> list[Document]:
         for each in reversed(value["recipients"]):
             factories.recipient(documents[-1], **columns(each))
     return documents
+
+
+def pages(tenant: Tenant, path: str) -> Iterator[Response]:
+    """The pages of a list, by the links to the next ones."""
+    while path:
+        forget_requests()  # reading them all takes less than a minute
+        response = tenant.get(path)
+        assert response.status == 200, response
+        yield response
+        link = re.fullmatch('</api/v1([^>]+)>; rel="next"', response.headers.get("link", ""))
+        assert bool(link) == bool(response.json()["nextCursor"])
+        path = link[1] if link else ""
 
 
 def problem_with(value: str) -> str:
