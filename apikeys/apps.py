@@ -1,5 +1,3 @@
-"""The app's name on the admin's pages."""
-
 from django.apps import AppConfig
 
 

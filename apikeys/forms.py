@@ -1,4 +1,4 @@
-"""The forms of a key's pages. Those that create one do so at most once, however often sent."""
+"""The forms of a key's pages. A form creates one key at most, however often it is sent."""
 
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
@@ -38,7 +38,6 @@ class ExpiryForm(OnceForm):
     )
 
     def expires_at(self) -> datetime | None:
-        """The form must be valid."""
         days = self.cleaned_data["expires"]
         return timezone.now() + timedelta(days=int(days)) if days else None
 
@@ -62,8 +61,6 @@ class NewKeyForm(OwnWorkspaceForm, ExpiryForm, KeyModelForm):
 
 
 class RollForm(ExpiryForm):
-    """A key that replaces another one, and when that one ends."""
-
     old_key_ends = forms.ChoiceField(
         label="The present key ends",
         choices=list(OLD_KEY_ENDS.items()),

@@ -5,7 +5,7 @@ import re
 import secrets
 import string
 import unicodedata
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, datetime, timedelta
 
 from django.core.exceptions import ValidationError
 from django.db import models
@@ -19,7 +19,7 @@ ALPHABET = string.ascii_letters + string.digits  # a double click selects the wh
 SECRET_LENGTH = 40  # characters; 40 × log2(62) ≈ 238 bits, of which 190 stay secret
 LENGTH = len(PREFIX) + SECRET_LENGTH
 NAME_LENGTH = 100
-MOST_ACTIVE = 100  # of a workspace: each one has a rate limit and places in nginx of its own
+MOST_ACTIVE = 100  # keys of a workspace: each has its own rate limit and connections in nginx
 WARNED_BEFORE = timedelta(days=14)  # an expiry
 
 _KEY = re.compile(rf"{PREFIX}[A-Za-z0-9]{{{SECRET_LENGTH}}}")
@@ -29,7 +29,6 @@ _JOINERS = "\u200c\u200d"  # allowed: they join letters in some scripts, and emo
 
 
 def generate() -> str:
-    """A new raw key; it is not stored anywhere."""
     return PREFIX + "".join(secrets.choice(ALPHABET) for _ in range(SECRET_LENGTH))
 
 
@@ -72,7 +71,7 @@ def clean_name(name: str) -> str:
 
 
 class State(models.TextChoices):
-    """Whether a key works, as far as the key itself decides it; its workspace may not."""
+    """Whether a key works. Its workspace may be refused all the same."""
 
     ACTIVE = "active", "Active"
     EXPIRES_SOON = "expiring", "Expires soon"
@@ -81,18 +80,15 @@ class State(models.TextChoices):
 
     @property
     def has_ended(self) -> bool:
-        """Whether the key is refused for good."""
         return self in (State.EXPIRED, State.REVOKED)
 
     @property
     def pill(self) -> str:
-        """The class of its pill."""
         pills = {State.ACTIVE: "pill-ok", State.EXPIRES_SOON: "pill-warn"}
         return pills.get(self, "pill-quiet")
 
 
 def state_of(revoked_at: datetime | None, expires_at: datetime | None) -> State:
-    """The state of a key that exists."""
     if revoked_at is not None:
         return State.REVOKED
     if expires_at is None:
@@ -112,4 +108,4 @@ IS_ACTIVE = (
 
 def today() -> date:
     """The day in UTC."""
-    return timezone.now().astimezone(UTC).date()
+    return timezone.now().date()

@@ -1,4 +1,4 @@
-"""E-mails about keys, which `housekeeping` finds: they expire soon, or have ended and are used."""
+"""E-mails about keys that expire soon, and about ended keys that a program still sends."""
 
 from datetime import timedelta
 
@@ -11,12 +11,13 @@ from workspaces.mails import tell_admins
 
 
 def notify_of_keys() -> None:
-    """Adds e-mails to the admins of the workspaces, about each key once."""
-    keys, day = ApiKey.objects.select_related("workspace"), timezone.now() - timedelta(days=1)
+    """For `housekeeping`. Admins get each e-mail once."""
+    keys = ApiKey.objects.select_related("workspace")
     for key in keys.filter(pk__in=ApiKey.objects.expiring()):
         when = minute(key.expires_at) if key.expires_at else ""
         _tell(key, "A key expires soon", f"{key} expires on {when}. Roll it before, or let it end.")
-    refused = RefusedRequest.objects.filter(status=401, created_at__gte=day)
+    since = timezone.now() - timedelta(days=1)
+    refused = RefusedRequest.objects.filter(status=401, created_at__gte=since)
     for key in keys.filter(ENDED, pk__in=refused.values("key_id")):
         text = f"{key}: {key.state.label}. A program still sends it, and is refused."
         _tell(key, "A key that has ended is used", text)

@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from apikeys import keys
 from apikeys.keys import ENDED, WARNED_BEFORE, State, state_of
-from audit.models import Action
+from audit.models import NEWEST_FIRST, Action
 from audit.queries import key_is_recorded
 from audit.record import record
 from audit.snapshots import KeySnapshot
@@ -39,11 +39,9 @@ class ApiKeyQuerySet(models.QuerySet["ApiKey"]):
     """Times are compared by the database's clock, as authentication does."""
 
     def active(self) -> "ApiKeyQuerySet":
-        """Neither revoked nor expired."""
         return self.filter(~ENDED)
 
     def expiring(self) -> "ApiKeyQuerySet":
-        """Active, and expiring within 14 days."""
         return self.active().filter(expires_at__lte=Now() + WARNED_BEFORE)
 
 
@@ -67,16 +65,15 @@ class ApiKeyManager(_Manager["ApiKey"]):
 
         Args:
             name: see `apikeys.keys.clean_name`.
-            id: the key's id, if the caller has chosen it, so that a repeated call is detected.
-            raw: the raw key of a demo; a random one without it.
-            ran_by: who ran the command that creates it, and did so instead of `by`.
+            id: chosen by the caller, so that a repeated call is detected.
+            raw: the raw key of a demo; random if empty.
+            ran_by: who ran the command that creates the key on behalf of `by`.
 
         Returns:
             The stored key and the raw one, which is not stored and cannot be shown again.
 
         Raises:
-            ValidationError: the name is not valid, or the workspace has as many active keys as it
-                may have.
+            ValidationError: the name is not valid, or the workspace has too many active keys.
             AlreadyIssued: a key with this id exists or existed.
         """
         workspace = Workspace.objects.select_for_update(no_key=True).get(pk=workspace.pk)
@@ -102,8 +99,11 @@ class ApiKeyManager(_Manager["ApiKey"]):
                 f"Nothing was created: a workspace may have {keys.MOST_ACTIVE} active keys. "
                 "Revoke or delete one that is not needed."
             )
-        facts = [f"expires {minute(key.expires_at)}"] if key.expires_at else []
-        facts += [f"on behalf of {by}"] if ran_by else []
+        facts = []
+        if key.expires_at:
+            facts.append(f"expires {minute(key.expires_at)}")
+        if ran_by:
+            facts.append(f"on behalf of {by}")
         who = ran_by or by.get_username()
         record(Action.KEY_CREATED, by=who, key=key.snapshot(), detail="; ".join(facts))
         return key, raw
@@ -133,13 +133,7 @@ class ApiKey(models.Model):
     )
     # The key that it was rolled to. That one may be deleted: `select_related` then finds None.
     replaced_by = models.ForeignKey(
-        "self",
-        models.DO_NOTHING,
-        null=True,
-        editable=False,
-        related_name="+",
-        db_constraint=False,
-        db_index=False,
+        "self", models.DO_NOTHING, null=True, related_name="+", db_constraint=False, db_index=False
     )
 
     objects = ApiKeyManager()
@@ -149,13 +143,8 @@ class ApiKey(models.Model):
         verbose_name_plural = "API keys"
         indexes = [
             # The list of a workspace's keys, newest first.
-            models.Index(
-                "workspace",
-                models.F("created_at").desc(),
-                models.F("id").desc(),
-                name="apikey_newest",
-            ),
-            # The key that a refused one begins like.
+            models.Index("workspace", *NEWEST_FIRST, name="apikey_newest"),
+            # The key with the same beginning as what a refused request has sent.
             models.Index("prefix", name="apikey_prefix"),
         ]
 
@@ -164,14 +153,14 @@ class ApiKey(models.Model):
 
     @property
     def state(self) -> State:
-        """Whether it works, as far as the key itself decides it."""
         return state_of(self.revoked_at, self.expires_at)
 
     @property
     def was_used_lately(self) -> bool:
-        """Whether a program that runs now may need it: it works, and was used within a day."""
-        used = self.last_used_at
-        return bool(used and not self.state.has_ended and used > timezone.now() - timedelta(days=1))
+        """Whether a program may need it now: it works, and was used within a day."""
+        if self.last_used_at is None or self.state.has_ended:
+            return False
+        return self.last_used_at > timezone.now() - timedelta(days=1)
 
     def snapshot(self) -> KeySnapshot:
         return KeySnapshot(
@@ -197,25 +186,20 @@ class ApiKey(models.Model):
         """Creates a key that replaces this one, which ends after a while.
 
         Args:
-            ends_in: when this key expires, unless it does so earlier; None to let it go on.
-            new: the expiry and the id of the new key, as for `ApiKeyManager.issue`.
+            ends_in: after this time the old key expires, unless it does so earlier; None to let it
+                go on. If it ends at once, it does not count as an active key.
+            new: `expires_at` and `id` of the new key.
 
-        Returns:
-            As `ApiKeyManager.issue`.
-
-        Raises:
-            ValidationError: the workspace has as many active keys as it may have. This one counts,
-                unless it ends at once.
-            AlreadyEnded: this key does not work any more.
-            AlreadyIssued: a key with this id exists or existed.
+        Returns and raises what `ApiKeyManager.issue` does, and raises AlreadyEnded if this key does
+        not work any more.
         """
         if ApiKey.objects.active().select_for_update().filter(pk=self.pk).first() is None:
             raise AlreadyEnded
         old = ApiKey.objects.filter(pk=self.pk)
         if ends_in is not None:
             ends_at = Now() + ends_in
-            later = Q(expires_at=None) | Q(expires_at__gt=ends_at)
-            old.filter(later).update(expires_at=ends_at)
+            ends_later = Q(expires_at=None) | Q(expires_at__gt=ends_at)
+            old.filter(ends_later).update(expires_at=ends_at)
         key, raw = ApiKey.objects.issue(workspace=self.workspace, name=self.name, by=by, **new)
         old.update(replaced_by=key)
         self.refresh_from_db()

@@ -37,17 +37,13 @@ class KeyThrottle(BaseThrottle):
         return not usage["should_limit"]
 
     def wait(self) -> float:
-        """Seconds until the window ends, at least 1."""
         return self.seconds
 
 
 def quota_headers(count: int, seconds: int) -> dict[str, str]:
-    """What is left of the limit, for programs: draft-ietf-httpapi-ratelimit-headers, and the
-    names that were common before it.
+    """What is left of the limit after `count` requests, `seconds` before the window ends.
 
-    Args:
-        count: requests in this window, this one included.
-        seconds: until the window ends.
+    The first two are draft-ietf-httpapi-ratelimit-headers; others were common before it.
     """
     left = max(0, REQUESTS_PER_MINUTE - count)
     return {

@@ -1,5 +1,3 @@
-"""The events app."""
-
 from django.apps import AppConfig
 
 

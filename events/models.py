@@ -68,5 +68,4 @@ class Generation(models.Model):
 
 
 def public_id(id: uuid.UUID) -> str:
-    """ "evt_…": the id of an event as consumers see it."""
     return f"evt_{id.hex}"

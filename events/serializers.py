@@ -13,7 +13,7 @@ from events.models import public_id
 
 
 class EventData(Struct, gc=False):
-    """The document that an event is about, and its status right after."""
+    """A document's id, and its status right after the event."""
 
     id: str
     status: str
@@ -38,11 +38,15 @@ class EventPage(Struct, rename="camel", gc=False):
 def event(
     uuid: UUID, type: str, occurred_at: datetime, document_id: str, status: str
 ) -> DocumentEvent:
-    """The object of an event."""
     return DocumentEvent(public_id(uuid), type, occurred_at, EventData(document_id, status))
 
 
 def event_of(delivery: Any) -> DocumentEvent:
-    """The object of the event of which a delivery has a copy."""
-    values = (delivery.type, delivery.occurred_at, str(delivery.document_id), delivery.status)
-    return event(delivery.event_id, *values)
+    """The event that a delivery has a copy of."""
+    return event(
+        delivery.event_id,
+        delivery.type,
+        delivery.occurred_at,
+        str(delivery.document_id),
+        delivery.status,
+    )

@@ -14,8 +14,6 @@ TYPES = tuple(EventType.values)
 
 
 class EventViewSet(ApiViewSet):
-    """What happened to the documents of the key's workspace."""
-
     def list(self, request: Request) -> Response:
         workspace_id = self.key.workspace_id
         after = single(request.query_params, "after", feed.EXPECTED)

@@ -26,7 +26,7 @@ class Migration(migrations.Migration):
                 ('last_used_at', models.DateTimeField(editable=False, null=True, verbose_name='last used')),
                 ('revoked_at', models.DateTimeField(editable=False, null=True, verbose_name='revoked')),
                 ('created_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
-                ('replaced_by', models.ForeignKey(db_constraint=False, db_index=False, editable=False, null=True, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', to='apikeys.apikey')),
+                ('replaced_by', models.ForeignKey(db_constraint=False, db_index=False, null=True, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', to='apikeys.apikey')),
                 ('revoked_by', models.ForeignKey(editable=False, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
                 ('workspace', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='keys', to='workspaces.workspace')),
             ],

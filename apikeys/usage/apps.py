@@ -1,5 +1,3 @@
-"""The usage of keys: an app of its own inside of `apikeys`, with its own tables."""
-
 from django.apps import AppConfig
 
 

@@ -1,7 +1,7 @@
-"""Writes what the process has counted, from a thread: every few seconds, and when it ends.
+"""A thread writes what the process has counted: every few seconds, and when the process ends.
 
-A batch that cannot be written is tried again the next time. If the database has committed it, and
-only its response was lost, it counts twice. Requests wait for nothing here.
+A batch that cannot be written is tried again. If the database had committed it, and only the
+response was lost, it counts twice. No request waits for this.
 """
 
 import logging
@@ -28,7 +28,7 @@ _failed: list[Batch] = []  # at most one, which could not be written
 
 
 def flush() -> bool:
-    """Writes the batch that could not be written, or else a new one; whether it is written."""
+    """Writes the batch that could not be written, or else a new one. False if that fails."""
     with _lock:
         batch = _failed.pop() if _failed else BUFFER.take()
         if batch == Batch():
@@ -119,7 +119,6 @@ def _run() -> None:
 
 
 def start() -> None:
-    """Starts the thread; a process that serves calls this once."""
     threading.Thread(target=_run, name="usage", daemon=True).start()
     # At the end of a worker: a child of multiprocessing ends with `os._exit`, which skips atexit.
     Finalize(None, flush, exitpriority=1)

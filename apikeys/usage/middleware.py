@@ -51,16 +51,12 @@ class Use:
 
 @dataclass
 class Batch:
-    """What is written together."""
-
     uses: dict[tuple[UUID, date, str], Use] = field(default_factory=dict)
     refused: list[RefusedRequest] = field(default_factory=list)
     more: Counter[str] = field(default_factory=Counter)  # by the request id of a row
 
 
 class Buffer:
-    """The batch that is not written yet."""
-
     def __init__(self) -> None:
         self.lock = Lock()
         self.batch = Batch()

@@ -1,7 +1,6 @@
 """How much each key is used, from where, and which requests were refused and why.
 
-No foreign key has a constraint: what a deleted key did remains, and writing needs no lock on keys.
-`apikeys.usage.flusher` writes all of it, and `apikeys.usage.report` reads it.
+There are no foreign keys: what a deleted key did remains, and writing needs no lock on keys.
 """
 
 from django.db import models
@@ -18,16 +17,13 @@ SENT_LENGTH = 120  # characters that are kept of a refused request's path and us
 
 
 def clean(text: str | None, length: int) -> str:
-    """What a client has sent, without secrets, and no longer than its column.
-
-    It is cut first: then no more than that is searched for secrets, and of a key that is cut only
-    its public part is left.
-    """
+    """What a client has sent, without secrets, and no longer than its column."""
+    # It is cut first, since the search takes time. The search finds the first part of a key too.
     return redact_sent((text or "")[:length].replace("\0", ""))[:length]
 
 
 class KeyUsage(models.Model):
-    """The requests of one key on one day (UTC), by what the response was."""
+    """The requests of one key on one day (UTC)."""
 
     pk = models.CompositePrimaryKey("key_id", "day")
     key_id = models.UUIDField()
@@ -61,8 +57,8 @@ class KeyAddress(models.Model):
 class RefusedRequest(models.Model):
     """A response of the API with a status of 400 or above, and the true reason for it.
 
-    A flood is counted, not stored: `more` is the number of requests of the same key or network,
-    with the same status, in the same minute, that have no row.
+    A flood is counted, not stored: `more` requests of the same key or network, with the same status
+    and in the same minute, have no row.
     """
 
     created_at = models.DateTimeField()  # of the response
@@ -114,10 +110,8 @@ class RefusedRequest(models.Model):
 
     @property
     def workspace_label(self) -> str:
-        """The workspace's name and the first characters of its id; "" without one."""
         return label(self.workspace_id, self.workspace_name) if self.workspace_id else ""
 
     @property
     def public_reason(self) -> str:
-        """The reason for admins of the workspace."""
         return self.reason if self.status == 401 else self.response_text

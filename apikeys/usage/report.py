@@ -1,6 +1,6 @@
-"""What pages show of the usage of keys. Each query reads a range of one index.
+"""What pages show of the usage of keys; the last few seconds are not in it yet.
 
-What a process has counted in the last few seconds is not in it yet (`apikeys.usage.flusher`).
+Each query reads a range of one index.
 """
 
 from collections import defaultdict
@@ -20,7 +20,7 @@ DAYS = 30
 
 
 class Usage(NamedTuple):
-    """Requests by what the response was: 2xx and 3xx, 4xx and 5xx, 429; and downloads of those."""
+    """Requests with a response of 2xx or 3xx, of 4xx or 5xx, and of 429; and downloads."""
 
     ok: int = 0
     errors: int = 0
@@ -34,8 +34,10 @@ class Usage(NamedTuple):
     def __str__(self) -> str:
         """ "1,204 requests, 3 errors, 6 over the limit"."""
         parts = [f"{self.requests:,} request{'' if self.requests == 1 else 's'}"]
-        parts += [f"{self.errors:,} error{'' if self.errors == 1 else 's'}"] if self.errors else []
-        parts += [f"{self.limited:,} over the limit"] if self.limited else []
+        if self.errors:
+            parts.append(f"{self.errors:,} error{'' if self.errors == 1 else 's'}")
+        if self.limited:
+            parts.append(f"{self.limited:,} over the limit")
         return ", ".join(parts)
 
 
@@ -43,7 +45,7 @@ Days = dict[date, Usage]  # the last 30, today included: the oldest first, also 
 
 
 def daily(rows: QuerySet[KeyUsage], of: str) -> dict[Any, Days]:
-    """The usage by a field of these rows, such as "key_id"; values without rows are there too."""
+    """The usage by a field of these rows, such as "key_id". A value without rows has zeros."""
     days = [today() - timedelta(days=back) for back in reversed(range(DAYS))]
     found: dict[Any, Days] = defaultdict(lambda: dict.fromkeys(days, Usage()))
     rows_of_days = rows.filter(day__in=days).values(of, "day")
@@ -58,7 +60,7 @@ def total(days: Days) -> Usage:
 
 
 def chart(days: Days, *, small: bool = False) -> SafeString:
-    """A bar for each day, stacked by what the responses were; nothing if there were no requests."""
+    """A stacked bar for each day; "" if there were no requests."""
     usage = total(days)
     bars = []
     for day, each in days.items():
@@ -70,6 +72,5 @@ def chart(days: Days, *, small: bool = False) -> SafeString:
 
 
 def panel(name: str, days: Days, workspace_id: UUID | None = None) -> SafeString:
-    """The chart and its sums, for the start page."""
     context = {"name": name, "usage": total(days), "chart": chart(days), "id": workspace_id}
     return render_to_string("admin/usage/panels/usage.html", context)

@@ -1,5 +1,3 @@
-"""The webhooks app."""
-
 from django.apps import AppConfig
 
 

@@ -73,19 +73,17 @@ class Endpoint(models.Model):
 
     @property
     def public_url(self) -> str:
-        """The address without what may be a secret: all that follows the host."""
+        """Without what follows the host: it may be a secret."""
         parts = urlsplit(self.url)
         follows = "" if parts.path in ("", "/") and not parts.query else "…"
         return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}/{follows}"
 
     @property
     def name(self) -> str:
-        """Its label, or else the beginning of that, for headings and lists."""
         return self.label or Truncator(self.public_url).chars(60)
 
     @property
     def has_two_secrets(self) -> bool:
-        """Whether the secret before signs too."""
         until = self.previous_secret_until
         return bool(self.previous_secret and until and until > timezone.now())
 
@@ -166,7 +164,6 @@ class Delivery(models.Model):
 
     @property
     def public_event_id(self) -> str:
-        """ "evt_…", as consumers see it."""
         return public_id(self.event_id)
 
 

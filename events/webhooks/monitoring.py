@@ -1,4 +1,4 @@
-"""What operators see of events and webhooks: a system check, and metrics.
+"""The state of events and webhooks, for the system check and for metrics.
 
 It is read in a few index lookups for each endpoint, however many deliveries wait.
 """
@@ -27,16 +27,18 @@ _STATUS = f"""
             WHERE delivery.endpoint_id = ready.id AND delivery.state = 'PENDING'
             ORDER BY next_attempt_at, id LIMIT 1
         ) AS first
-        WHERE NOT ready.failing AND first.next_attempt_at <= statement_timestamp()),
+        WHERE NOT ready.failing AND first.next_attempt_at <= statement_timestamp()
+        ) AS webhooks_overdue_seconds,
         (SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()
-            AND application_name = '{PROCESS}' AND pid <> pg_backend_pid()),
-        (SELECT count(*) FROM webhooks_endpoint WHERE deleted_at IS NULL),
+            AND application_name = '{PROCESS}' AND pid <> pg_backend_pid()
+        ) AS webhooks_processes,
+        (SELECT count(*) FROM webhooks_endpoint WHERE deleted_at IS NULL) AS webhooks_endpoints,
         (SELECT extract(epoch FROM clock_timestamp() - min(since))::float8 FROM (
             SELECT xact_start FROM pg_stat_activity WHERE backend_xid IS NOT NULL
             UNION ALL SELECT prepared FROM pg_prepared_xacts
-        ) AS writing (since))
+        ) AS writing (since)) AS events_held_seconds
 """  # noqa: S608 - made of constants
-# What the columns of `_STATUS` are: the names of the metrics, without "documents_".
+# By the columns of `_STATUS`; the metrics have the same names after "documents_".
 _METRICS = {
     "webhooks_overdue_seconds": "How long the oldest delivery that is due has waited",
     "webhooks_processes": "Processes that deliver",
@@ -46,14 +48,14 @@ _METRICS = {
 
 
 def read_status(connection: BaseDatabaseWrapper = default_connection) -> dict[str, float]:
-    """The values of the metrics."""
     with connection.cursor() as cursor:
         cursor.execute(_STATUS)
+        names = [column.name for column in cursor.description]
         [row] = cursor.fetchall()
-    return {name: value or 0 for name, value in zip(_METRICS, row, strict=True)}
+    return {name: value or 0 for name, value in zip(names, row, strict=True)}
 
 
 def read_metrics(connection: BaseDatabaseWrapper) -> Iterator[Metric]:
-    """The same for Prometheus; each process reads it from the database."""
+    """For Prometheus; each process reads the same."""
     for name, value in read_status(connection).items():
         yield GaugeMetricFamily(f"documents_{name}", _METRICS[name], value)

@@ -91,7 +91,7 @@ SAVE = """
 
 
 def claim(most: int) -> list[Delivery]:
-    """Claims so many due deliveries at most, of which this process makes the next attempts.
+    """Claims due deliveries, of which this process makes the next attempts.
 
     Those of endpoints that are off or deleted, or whose workspace may not use the API, wait.
     """
@@ -106,7 +106,7 @@ def claim(most: int) -> list[Delivery]:
 
 
 def save(ended: Sequence[Attempt]) -> None:
-    """Saves how attempts ended. One that the database refuses is lost, and is made again."""
+    """Saves how attempts ended. A result that the database refuses is lost: it is tried again."""
     try:
         _save(ended)
     except (DataError, IntegrityError):
@@ -126,13 +126,14 @@ def _save(ended: Sequence[Attempt]) -> None:
     """
     ids: set[UUID] = {attempt.delivery.endpoint_id for attempt in ended}
     works = {attempt.delivery.endpoint_id for attempt in ended if attempt.succeeded}
-    tried = Exists(Delivery.objects.filter(PENDING, endpoint=OuterRef("pk"), failures__gt=0))
+    tries_again = Exists(Delivery.objects.filter(PENDING, endpoint=OuterRef("pk"), failures__gt=0))
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(NO_WAIT)
         in_order = sorted(ended, key=attrgetter("delivery_id"))  # as `services.send_again` locks
         cursor.executemany(SAVE, [_values(attempt) for attempt in in_order])
-        _set(ids, ~Q(failing_since=None) & (Q(pk__in=works) | Q(~tried)), None)
-        _set(ids - works, Q(tried, failing_since=None), Now())
+        ended_failing = Q(pk__in=works) | Q(~tries_again)
+        _set(ids, ended_failing & ~Q(failing_since=None), None)
+        _set(ids - works, Q(tries_again, failing_since=None), Now())
     gone = {each.delivery.endpoint_id for each in ended if each.status == policy.GONE_STATUS}
     since = timezone.now() - timedelta(days=policy.FAILING_DAYS)
     failing = Q(pk__in=ids - works, failing_since__lt=since)
@@ -143,16 +144,31 @@ def _save(ended: Sequence[Attempt]) -> None:
 
 def _values(attempt: Attempt) -> dict[str, Any]:
     """The values of `SAVE`. A test event has one attempt: somebody looks at its result."""
-    delivery, succeeded = attempt.delivery, attempt.succeeded
-    ends = succeeded or delivery.type == TEST_EVENT
-    delay = None if ends else policy.next_delay(delivery.failures + 1, attempt.retry_after)
-    state = "DELIVERED" if succeeded else "FAILED" if delay is None else "PENDING"
-    own = {"id": delivery.pk, "claim": delivery.claim, "failed": not succeeded}
-    return vars(attempt) | own | {"state": state, "delay": delay}
+    delivery, delay = attempt.delivery, None
+    if not attempt.succeeded and delivery.type != TEST_EVENT:
+        delay = policy.next_delay(delivery.failures + 1, attempt.retry_after)
+    if attempt.succeeded:
+        state = "DELIVERED"
+    elif delay is None:
+        state = "FAILED"
+    else:
+        state = "PENDING"
+    return {
+        "id": delivery.pk,
+        "claim": delivery.claim,
+        "failed": not attempt.succeeded,
+        "state": state,
+        "delay": delay,
+        "started_at": attempt.started_at,
+        "milliseconds": attempt.milliseconds,
+        "status": attempt.status,
+        "response": attempt.response,
+        "error": attempt.error,
+    }
 
 
 def _set(endpoints: set[UUID], which: Q, failing_since: Now | None) -> None:
-    """One that somebody else is changing is left out: its next attempt says the same."""
+    """Leaves out endpoints that somebody else is changing: their next attempt says the same."""
     rows = Endpoint.objects.filter(which, pk__in=endpoints).order_by("pk")
     locked = rows.select_for_update(skip_locked=True, no_key=True, of=("self",))
     Endpoint.objects.filter(pk__in=locked.values("pk")).update(failing_since=failing_since)

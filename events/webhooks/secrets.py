@@ -21,7 +21,6 @@ BYTES = 32  # the standard allows 24 to 64
 
 
 def new() -> str:
-    """A new secret, as the consumer gets it: "whsec_…"."""
     return PREFIX + base64.b64encode(secrets.token_bytes(BYTES)).decode()
 
 
@@ -30,13 +29,15 @@ def encrypt(raw: str) -> str:
 
 
 def decrypt(stored: str) -> str:
-    """A stored secret as the consumer has it; InvalidToken if no key of ours has encrypted it."""
+    """The raw secret. Raises InvalidToken if it was encrypted under an unknown SECRET_KEY."""
     return MultiFernet(_fernets()).decrypt(stored).decode()
 
 
 def encrypt_again() -> None:
     """While there are SECRET_KEY_FALLBACKS, encrypts all secrets under SECRET_KEY."""
-    for endpoint in Endpoint.objects.existing() if settings.SECRET_KEY_FALLBACKS else []:
+    if not settings.SECRET_KEY_FALLBACKS:
+        return
+    for endpoint in Endpoint.objects.existing():
         old = {"secret": endpoint.secret, "previous_secret": endpoint.previous_secret}
         try:
             new = {name: stored and _rotated(stored) for name, stored in old.items()}
@@ -49,7 +50,7 @@ def encrypt_again() -> None:
 
 
 def _rotated(stored: str) -> str:
-    """The secret encrypted under SECRET_KEY; the same text if it is already."""
+    """The secret encrypted under SECRET_KEY; unchanged if it is already."""
     try:
         _fernets()[0].decrypt(stored)
     except InvalidToken:

@@ -29,7 +29,8 @@ USER_AGENT = "Document-API-Webhooks/1"
 
 async def attempt(delivery: Delivery) -> Attempt:
     """Makes one attempt, within `policy.ATTEMPT_SECONDS`; it is not saved yet."""
-    made, started = Attempt(delivery=delivery, started_at=datetime.now(UTC)), time.monotonic()
+    made = Attempt(delivery=delivery, started_at=datetime.now(UTC))
+    started = time.monotonic()
     try:
         async with asyncio.timeout(policy.ATTEMPT_SECONDS):
             await _post(delivery, made)
@@ -44,7 +45,6 @@ async def attempt(delivery: Delivery) -> Attempt:
 
 
 async def _post(delivery: Delivery, made: Attempt) -> None:
-    """Sends the request, and adds what is known of the response to the attempt."""
     url = delivery.endpoint.url
     try:
         check_url(url)
@@ -85,7 +85,9 @@ def signed_headers(delivery: Delivery, body: bytes) -> list[tuple[str, str]]:
     Raises AttemptFailed if the endpoint's secret cannot be decrypted.
     """
     id, endpoint, now = delivery.public_event_id, delivery.endpoint, datetime.now(UTC)
-    stored = [endpoint.secret, *([endpoint.previous_secret] if endpoint.has_two_secrets else [])]
+    stored = [endpoint.secret]
+    if endpoint.has_two_secrets:
+        stored.append(endpoint.previous_secret)
     try:
         keys = [Webhook(secrets.decrypt(each)) for each in stored]
     except InvalidToken as exc:
@@ -99,7 +101,7 @@ def signed_headers(delivery: Delivery, body: bytes) -> list[tuple[str, str]]:
 
 
 def _retry_after(headers: Iterable[tuple[bytes, bytes]]) -> int:
-    """Seconds, which the header has as such or as a date; 0 without a valid one."""
+    """Seconds until the time in the header; 0 without a valid one."""
     value = next((value for name, value in headers if name.lower() == b"retry-after"), b"")
     if value.isdigit():
         return int(value[:9])
@@ -118,7 +120,7 @@ def _trusted() -> ssl.SSLContext:
     return ssl.create_default_context()
 
 
-# What went wrong, for the workspace's admins: the first of these that is the error or its cause.
+# For the workspace's admins: the first of these that the error or one of its causes is.
 _SENTENCES: dict[type[BaseException], str] = {
     AttemptFailed: "{0}",
     ssl.SSLCertVerificationError: "The certificate was not accepted: {0.verify_message}",

@@ -1,14 +1,13 @@
-"""What changes an endpoint or sends something to it: each with its audit entry, in one transaction.
+"""Changes to endpoints, and deliveries on request: each with its audit entry, in one transaction.
 
-What changes an endpoint locks its row, so that concurrent calls come one after the other. What
-sends something does not: the process that delivers locks a delivery first, then its endpoint.
-All of them raise Endpoint.DoesNotExist if the endpoint was deleted.
+Changes lock the endpoint's row, so that concurrent ones wait for each other. What adds deliveries
+does not: the process that delivers locks a delivery first, then its endpoint. All raise
+Endpoint.DoesNotExist if the endpoint was deleted.
 """
 
 import uuid
 from collections.abc import Sequence
 from datetime import timedelta
-from typing import Any
 from urllib.parse import urlsplit
 
 from django.contrib.auth.models import User
@@ -52,13 +51,16 @@ def create(
     id: uuid.UUID | None = None,
     label: str = "",
 ) -> tuple[Endpoint, str]:
-    """Creates an endpoint, switched on; returns it with its raw secret, which is stored encrypted.
+    """Creates an endpoint, switched on, and returns it with its raw secret.
 
-    Raises IntegrityError if an endpoint with this id exists or existed: the caller has chosen it,
-    so that a repeated call is detected. Raises ValidationError if the workspace has too many.
+    Args:
+        id: chosen by the caller, so that a repeated call is detected.
+
+    Raises IntegrityError if an endpoint with this id exists or existed, and ValidationError if the
+    workspace has too many.
     """
     workspace = Workspace.objects.select_for_update(no_key=True).get(pk=workspace.pk)
-    raw, most = secrets.new(), policy.MOST_ENDPOINTS
+    raw = secrets.new()
     endpoint = Endpoint.objects.create(
         id=id or uuid.uuid4(),
         workspace=workspace,
@@ -67,17 +69,19 @@ def create(
         types=list(types),
         secret=secrets.encrypt(raw),
     )
-    if workspace.endpoints.existing().count() > most:
-        text = f"A workspace may have {most} webhooks. Delete one that is not needed."
-        raise ValidationError(text)
+    if workspace.endpoints.existing().count() > policy.MOST_ENDPOINTS:
+        raise ValidationError(
+            f"A workspace may have {policy.MOST_ENDPOINTS} webhooks. Delete one that is not needed."
+        )
     _record(Action.WEBHOOK_CREATED, endpoint, by, ", ".join(types))
     return endpoint, raw
 
 
 @transaction.atomic
 def change(endpoint: Endpoint, *, url: str, label: str, types: Sequence[str], by: User) -> None:
-    """Changes the URL, the name and the types of events; what waits goes to the new URL."""
-    now, changes = _locked(endpoint), []
+    """Changes what is not the same. Deliveries that wait go to the new URL."""
+    now = _locked(endpoint)
+    changes = []
     if now.url != url:
         same_host = urlsplit(url).netloc == urlsplit(now.url).netloc
         changes.append("the URL after its host" if same_host else f"URL was {now.public_url}")
@@ -93,10 +97,11 @@ def change(endpoint: Endpoint, *, url: str, label: str, types: Sequence[str], by
 
 @transaction.atomic
 def switch_on(endpoint: Endpoint, *, by: User) -> None:
-    """Lets an endpoint receive events from now on; what waited for it is delivered."""
+    """Lets an endpoint receive events from now on; deliveries that waited are sent."""
     now = _locked(endpoint)
     if not now.enabled:
-        now.enabled, now.disabled_reason, now.disabled_at, now.failing_since = True, "", None, None
+        now.enabled, now.disabled_reason = True, ""
+        now.disabled_at = now.failing_since = None
         _save(now, Action.WEBHOOK_SWITCHED_ON, by)
 
 
@@ -104,14 +109,12 @@ def switch_on(endpoint: Endpoint, *, by: User) -> None:
 def switch_off(endpoint: Endpoint, *, by: User | None = None, reason: str = "") -> None:
     """Stops all deliveries to an endpoint; none is added until it is switched on again.
 
-    Does nothing if it is switched off or deleted already.
-
     Args:
         by: the user; None for the service.
         reason: why the service does it, after "because": "it responded with 410 Gone".
     """
     now = _existing(lock=True).filter(pk=endpoint.pk, enabled=True).first()
-    if now is None:
+    if now is None:  # it is off, or deleted
         return
     now.enabled, now.disabled_reason, now.disabled_at = False, reason, timezone.now()
     _save(now, Action.WEBHOOK_SWITCHED_OFF, by, reason)
@@ -121,7 +124,7 @@ def switch_off(endpoint: Endpoint, *, by: User | None = None, reason: str = "") 
 
 
 def notify_of_failing() -> None:
-    """Adds an e-mail to the admins about each endpoint that has failed for an hour."""
+    """Adds an e-mail to the admins about each endpoint that has failed for an hour, once."""
     since = timezone.now() - timedelta(hours=1)
     for each in _existing().filter(enabled=True, failing_since__lt=since):
         text = f"{each.public_url} fails. After {policy.FAILING_DAYS} days it is switched off."
@@ -135,10 +138,12 @@ def roll_secret(endpoint: Endpoint, *, by: User, seen: str) -> str:
 
     Raises `Changed` if `seen` is not its `previous_secret_until`, so that one form rolls once.
     """
-    now, raw = _locked(endpoint), secrets.new()
+    now = _locked(endpoint)
     if str(now.previous_secret_until) != seen:
         raise Changed
-    now.previous_secret, now.secret = now.secret, secrets.encrypt(raw)
+    raw = secrets.new()
+    now.previous_secret = now.secret
+    now.secret = secrets.encrypt(raw)
     now.previous_secret_until = timezone.now() + policy.BOTH_SECRETS
     _save(now, Action.WEBHOOK_SECRET_ROLLED, by)
     return raw
@@ -148,14 +153,15 @@ def roll_secret(endpoint: Endpoint, *, by: User, seen: str) -> str:
 def delete(endpoint: Endpoint, *, by: User) -> None:
     """Stops an endpoint for good and wipes its secrets; its deliveries stay for 30 days."""
     now = _locked(endpoint)
-    now.secret, now.previous_secret, now.previous_secret_until = "", "", None
+    now.secret = now.previous_secret = ""
+    now.previous_secret_until = None
     now.deleted_at = timezone.now()
     _save(now, Action.WEBHOOK_DELETED, by)
 
 
 @transaction.atomic
 def send_test_event(endpoint: Endpoint, *, by: User) -> None:
-    """Adds a delivery that is about no document, so that an admin sees what arrives."""
+    """Adds a delivery about no document, so that an admin sees what arrives."""
     now = _existing().get(pk=endpoint.pk)
     now.deliveries.create(
         event_id=uuid.uuid4(),
@@ -170,18 +176,19 @@ def send_test_event(endpoint: Endpoint, *, by: User) -> None:
 
 @transaction.atomic
 def send_again(endpoint: Endpoint, *, by: User, only: Delivery | None = None) -> int:
-    """Makes deliveries due now, with a whole schedule of attempts; returns how many.
+    """Makes failed deliveries due now, with a whole schedule of attempts; returns how many.
 
-    Those whose first attempt is still to come are left out, and those that are being attempted.
-    The consumer gets the same webhook-id; the attempts are numbered on.
+    It leaves out those that are being attempted, and those that wait for their first attempt. The
+    consumer gets the same webhook-id, and the attempts are numbered on.
 
     Args:
-        only: this one, whatever became of it, in the place of 10,000 that have failed at most.
+        only: this delivery, also if it has not failed.
     """
     now = _existing().get(pk=endpoint.pk)
-    ids: Any = [only.pk] if only else now.deliveries.filter(FAILING).values("pk")[:MOST_AGAIN]
+    chosen = now.deliveries.filter(pk=only.pk) if only else now.deliveries.filter(FAILING)
+    ids = chosen.values("pk")[:MOST_AGAIN]
     free = Q(claimed_until=None) | Q(claimed_until__lte=Now())
-    again = now.deliveries.filter(~PENDING | FAILING & free, pk__in=ids).order_by("pk")
+    again = now.deliveries.filter(~PENDING | (FAILING & free), pk__in=ids).order_by("pk")
     locked = again.select_for_update(no_key=True, of=("self",)).values("pk")
     count = now.deliveries.filter(pk__in=locked).update(
         state=DeliveryState.PENDING,
@@ -191,8 +198,10 @@ def send_again(endpoint: Endpoint, *, by: User, only: Delivery | None = None) ->
         failures=0,
     )
     if count:
-        many = f"{count:,} failed {'delivery' if count == 1 else 'deliveries'}"
-        _record(Action.WEBHOOK_SENT_AGAIN, now, by, only.public_event_id if only else many)
+        what = f"{count:,} failed {'delivery' if count == 1 else 'deliveries'}"
+        if only:
+            what = only.public_event_id
+        _record(Action.WEBHOOK_SENT_AGAIN, now, by, what)
     return count
 
 
@@ -206,13 +215,12 @@ def _locked(endpoint: Endpoint) -> Endpoint:
 
 
 def _save(endpoint: Endpoint, action: Action, by: User | None, what: str = "") -> None:
-    """Saves an endpoint whose row is locked."""
     endpoint.save()
     _record(action, endpoint, by, what)
 
 
 def _record(action: Action, endpoint: Endpoint, by: User | None, what: str = "") -> None:
-    """Adds an entry that names the endpoint; what follows its host may be a secret."""
+    """Adds an entry that names the endpoint, without what follows the host: it may be a secret."""
     named = f"{endpoint.public_url} ({endpoint.pk})"
     record(
         action,

@@ -39,7 +39,7 @@ _RESOLVERS = CapacityLimiter(1000)  # more threads than attempts of a process
 
 
 def check_url(url: str) -> None:
-    """Checks an endpoint's URL; a ValueError says what to change."""
+    """Raises a ValueError that says what to change."""
     if len(url) > MAX_LENGTH:
         raise ValueError(f"Use {MAX_LENGTH} characters at most.")
     if not (url.isascii() and url.isprintable()):
@@ -63,17 +63,16 @@ def check_url(url: str) -> None:
         raise ValueError("Leave out the part from # on: no server receives it.")
     host = parts.hostname or ""
     is_address = ":" in host or host.rstrip(".").rpartition(".")[2].isdigit()
-    if host == "localhost" and _public_only() or is_address and not is_allowed(host):
+    is_local = host == "localhost" and _public_only()
+    if is_local or (is_address and not is_allowed(host)):
         raise ValueError("Use a public address: this one is reachable from some networks only.")
 
 
 def is_allowed(address: str) -> bool:
-    """Whether deliveries may go to this IP address, as text."""
     return not _public_only() or is_public(address)
 
 
 def is_public(address: str) -> bool:
-    """Whether an IP address, as text, is one of the public internet."""
     found = ip_address(address)
     if found.version == 6 and found in _NAT64:
         found = IPv4Address(int(found) & 0xFFFFFFFF)
@@ -91,11 +90,11 @@ def _public_only() -> bool:
 
 
 class AttemptFailed(Exception):
-    """No response; the text is a sentence for the workspace's admins."""
+    """There is no response. The text is for the workspace's admins."""
 
 
 class CheckedNetwork(httpcore.AsyncNetworkBackend):
-    """Connects to a host whose addresses are all allowed. For TLS, the host's name stays."""
+    """Connects only if all addresses of the host are allowed. TLS still checks the host's name."""
 
     def __init__(self) -> None:
         self._network = httpcore.AnyIOBackend()
@@ -118,7 +117,6 @@ class CheckedNetwork(httpcore.AsyncNetworkBackend):
         return self._stream
 
     async def close(self) -> None:
-        """Closes the connection, whatever state it is in."""
         if self._stream is not None:
             await self._stream.aclose()
 

@@ -39,7 +39,7 @@ class Worker:
         self._ended: list[Attempt] = []
 
     async def run(self, shutdown: Shutdown) -> None:
-        """Delivers until a signal; then ends what is in progress."""
+        """Delivers until a signal; then waits for the attempts in progress."""
         try:
             while True:
                 shutdown.check()
@@ -52,7 +52,6 @@ class Worker:
             await sync_to_async(connections.close_all)()
 
     async def _cycle(self, *, claims: bool) -> None:
-        """Saves what has ended, claims what is due, and waits for a moment."""
         started = time.monotonic()
         try:
             if ended := self._ended[:]:

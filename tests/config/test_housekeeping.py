@@ -47,7 +47,7 @@ def test_housekeeping_does_each_of_its_jobs(
 def test_housekeeping_does_the_rest_if_a_job_fails_and_logs_it(
     transactional_db: None, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    statement = "SELECT pg_terminate_backend(pg_backend_pid()), %s"
+    statement = "SELECT pg_terminate_backend(pg_backend_pid()), %s, %s"
     monkeypatch.setattr(counts, "_FOLD", statement)
     Session.objects.create(session_key="old", session_data="", expire_date=timezone.now())
     with pytest.raises(CommandError, match="^Not done: folding the counts of /me.$") as caught:
