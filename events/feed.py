@@ -23,8 +23,8 @@ EXPECTED = f"the nextCursor of an earlier response, or '{NOW}'"
 _RECENT = timedelta(days=1)  # a younger cursor is returned again while nothing is new
 _PACKED = struct.Struct(">qqqI")
 
-# Only events of transactions before the oldest one that still runs are shown, since that one may
-# still add events before them. Each type is read from its own part of the index.
+# Hides events of the oldest transaction that still runs and of newer ones: it may still insert
+# events before them. Each type is read from its own part of the index.
 _EVENTS = """
     SELECT found.* FROM unnest(%(types)s::text[]) AS wanted (type)
     CROSS JOIN LATERAL (
@@ -35,31 +35,19 @@ _EVENTS = """
     ) AS found
     ORDER BY found.transaction {order}, found.id {order} LIMIT {limit}
 """
-# The first event that is young enough. Found by halving, since there is no index on time and ids
-# are in its order.
-_YOUNG = """
-    WITH RECURSIVE halving (low, high) AS (
-        SELECT min(id), max(id) + 1 FROM "events_event"
-        UNION ALL
-        SELECT CASE WHEN event.is_young THEN low ELSE event.id + 1 END,
-            CASE WHEN event.is_young THEN (low + high) / 2 ELSE high END
-        FROM halving CROSS JOIN LATERAL (
-            SELECT id, occurred_at > now() - %(young)s::interval AS is_young
-            FROM "events_event" WHERE id >= (low + high) / 2 ORDER BY id LIMIT 1
-        ) AS event
-        WHERE low < high
-    )
-    SELECT max(low) FROM halving WHERE %(young)s::interval IS NOT NULL
-"""
-# Before all young events that are shown; ids are not in the order of the feed. Or else after all
-# that are shown, and not after the newest transaction: if PostgreSQL crashes, the number of one
-# that was rolled back is given again.
+# Housekeeping deletes old events, so there are few to skip. Without %(young)s, no event is read.
+_YOUNG = (
+    "%(young)s::interval IS NOT NULL"
+    " AND event.occurred_at > statement_timestamp() - %(young)s::interval"
+)
+# Before the first young event, or after all events. It is not after the newest transaction: if
+# PostgreSQL crashes, the number of one that was rolled back is given again.
 _START = f"""
     SELECT coalesce(young.transaction, newest.transaction, 0) AS transaction,
         coalesce(young.id - 1, newest.id, 0) AS id
     FROM (SELECT) AS one_row
     LEFT JOIN LATERAL (
-        {_EVENTS.format(condition=f"event.id >= ({_YOUNG})", order="ASC", limit=1)}
+        {_EVENTS.format(condition=_YOUNG, order="ASC", limit=1)}
     ) AS young ON true
     LEFT JOIN LATERAL ({_EVENTS.format(condition="true", order="DESC", limit=1)}) AS newest ON true
 """  # noqa: S608 - made of constants
