@@ -20,10 +20,10 @@ from config.console.changelist import ReadOnlyAdmin
 from config.console.formatting import date_column, isolated, pill
 from config.templatetags.console import copyable
 from documents.admin_list import DocumentChangeList, DocumentFilter
+from documents.api.objects import progress
 from documents.evidence.views import evidence_file
 from documents.models import Document, Recipient
 from documents.permissions import may_view
-from documents.progress import progress
 from documents.timeline import events
 from workspaces.directory import own_workspaces
 

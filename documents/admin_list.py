@@ -14,7 +14,7 @@ from audit.admin.workspace_filter import WorkspaceField, own_workspace_field
 from config.api.errors import InvalidParameter
 from config.console.changelist import AFTER, FilterForm, KeysetChangeList, SearchField, any_of
 from config.console.keyset import Page, Position
-from documents.api.documents import Position as DocumentPosition
+from documents.api.documents import DocumentPosition
 from documents.models import Document, DocumentStatus, RecipientStatus
 from documents.search.parameters import SORTS, TEXT_MAX, WORDS_EXPECTED, Range, Search
 from documents.search.queries import search

@@ -24,6 +24,9 @@ class StoredFile(models.Model):
         return self.object_key
 
 
+FILE_TYPES = ("signed", "original", "certificate")  # fields of Document
+
+
 class DocumentStatus(models.TextChoices):
     DRAFT = "DRAFT"
     SENT = "SENT"

@@ -3,13 +3,14 @@
 Cursors are opaque and signed, and refused once events may be missing.
 """
 
-import struct
 from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 from uuid import UUID
 
-from config.api.cursors import from_microseconds, sign, to_microseconds, unsign
+from msgspec import Meta
+
+from config.api.cursors import decode_cursor, encode_cursor
 from config.api.errors import CursorExpired
 from config.connections import fetch
 from events.models import KEEP_DAYS, EventType
@@ -20,8 +21,9 @@ KEPT = timedelta(days=KEEP_DAYS)
 LEAST = timedelta(days=1)  # for which a cursor works that a response has just returned
 EXPECTED = f"the nextCursor of an earlier response, or '{NOW}'"
 
+BigInt = Annotated[int, Meta(ge=0, le=2**63 - 1)]  # PostgreSQL's
+
 _RECENT = timedelta(days=1)  # a younger cursor is returned again while nothing is new
-_PACKED = struct.Struct(">qqqI")
 
 # Hides events of the oldest transaction that still runs and of newer ones: it may still insert
 # events before them. Each type is read from its own part of the index.
@@ -71,7 +73,7 @@ _PAGE = f"""
 _FIRST, _NEXT = _PAGE.format(start=_START), _PAGE.format(start=_AFTER)
 
 
-class Position(NamedTuple):
+class FeedPosition(NamedTuple):
     """A place in the feed; the events with a greater (transaction, id) follow it.
 
     It is that of an event that was shown, or before them all: so its transaction is on disk.
@@ -82,9 +84,9 @@ class Position(NamedTuple):
         generation: of the numbers of transactions (`events.models.Generation`).
     """
 
-    transaction: int
-    id: int
-    time: datetime
+    transaction: BigInt
+    id: BigInt
+    time: Annotated[datetime, Meta(tz=True)]
     generation: int
 
 
@@ -109,7 +111,7 @@ class _Row(NamedTuple):
         return event(self.uuid, self.type, self.occurred_at, self.document_id, self.status)
 
 
-class Page(NamedTuple):
+class FeedPage(NamedTuple):
     """Some events, oldest first.
 
     Attributes:
@@ -118,11 +120,11 @@ class Page(NamedTuple):
     """
 
     events: list[DocumentEvent]
-    next: Position
+    next: FeedPosition
     more: bool
 
 
-def end_of_feed(workspace_id: UUID) -> Page:
+def end_of_feed(workspace_id: UUID) -> FeedPage:
     """The page without events that all events to come follow."""
     return page(workspace_id, EventType.values, None, 1, young=None)
 
@@ -130,10 +132,10 @@ def end_of_feed(workspace_id: UUID) -> Page:
 def page(
     workspace_id: UUID,
     types: Sequence[str],
-    after: Position | None,
+    after: FeedPosition | None,
     size: int,
     young: timedelta | None = KEPT - LEAST,
-) -> Page:
+) -> FeedPage:
     """The first events of these types that follow a position.
 
     Args:
@@ -152,31 +154,25 @@ def page(
     else:
         rows = fetch(_FIRST, values | {"young": young}, _Row)
     feed, found = rows[0], [row for row in rows if row.id is not None]
-    last = after or Position(feed.start_transaction, feed.start_id, feed.time, feed.generation)
+    last = after or FeedPosition(feed.start_transaction, feed.start_id, feed.time, feed.generation)
     more, shown = len(found) > size, found[:size]
     if shown:
         end = shown[-1]
         time = _time_of(end.occurred_at, feed.time)
-        last = Position(end.transaction, end.id, time, feed.generation)
+        last = FeedPosition(end.transaction, end.id, time, feed.generation)
     # The same cursor as long as nothing is new, so that the response is a 304; but no old one,
     # which would expire.
     if not more and last.time <= feed.time - _RECENT:
         last = last._replace(time=feed.time)
-    return Page([row.event for row in shown], last, more)
+    return FeedPage([row.event for row in shown], last, more)
 
 
-def encode(position: Position, workspace_id: UUID) -> str:
-    """The cursor of the events that follow a position."""
-    time = to_microseconds(position.time)
-    packed = _PACKED.pack(position.transaction, position.id, time, position.generation)
-    return sign(packed, _purpose(workspace_id))
+def encode(position: FeedPosition, workspace_id: UUID) -> str:
+    return encode_cursor(position, f"events:{workspace_id}")
 
 
-def decode(cursor: str, workspace_id: UUID) -> Position:
-    """The position in a cursor; InvalidParameter if it was changed, or is of another workspace."""
-    packed = unsign(cursor, _purpose(workspace_id), "after", EXPECTED)
-    transaction, id, microseconds, generation = _PACKED.unpack(packed)
-    return Position(transaction, id, from_microseconds(microseconds), generation)
+def decode(cursor: str, workspace_id: UUID) -> FeedPosition:
+    return decode_cursor(cursor, FeedPosition, f"events:{workspace_id}", "after", EXPECTED)
 
 
 def _time_of(last: datetime, now: datetime) -> datetime:
@@ -188,7 +184,7 @@ def _time_of(last: datetime, now: datetime) -> datetime:
     return max(last, min(last + LEAST, now - KEPT + LEAST))
 
 
-def _check(after: Position, feed: _Row) -> None:
+def _check(after: FeedPosition, feed: _Row) -> None:
     """Raises CursorExpired if events that follow a position may be missing.
 
     A position that is not before the feed's horizon is one of a database that has since been
@@ -197,7 +193,3 @@ def _check(after: Position, feed: _Row) -> None:
     too_old = after.time < feed.time - KEPT
     if too_old or after.generation != feed.generation or after.transaction >= feed.horizon:
         raise CursorExpired
-
-
-def _purpose(workspace_id: UUID) -> str:
-    return f"events.cursor:{workspace_id}"

@@ -4,7 +4,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from config.api.parameters import limit, one_of, single
-from config.api.responses import cacheable_response, link_to_next
+from config.api.responses import conditional, link_to_next
 from config.api.viewsets import ApiViewSet
 from events import feed
 from events.models import EventType
@@ -27,4 +27,4 @@ class EventViewSet(ApiViewSet):
         next_cursor = feed.encode(page.next, workspace_id)
         following = {"after": next_cursor, "type": type, "limit": size}
         headers = link_to_next(request.path, **following) if page.more else {}
-        return cacheable_response(request, EventPage(page.events, next_cursor), headers)
+        return conditional(request, Response(EventPage(page.events, next_cursor), headers=headers))

@@ -1,7 +1,7 @@
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from config.api.responses import cacheable_response
+from config.api.responses import conditional
 from config.api.viewsets import ApiViewSet
 from workspaces.counts import counts
 from workspaces.serializers import Key, Me, Summary, Workspace
@@ -15,4 +15,4 @@ class MeViewSet(ApiViewSet):
             key=Key(key.id, key.name),
             documents=counts(key.workspace_id),
         )
-        return cacheable_response(request, Me(summary))
+        return conditional(request, Response(Me(summary)))

@@ -36,20 +36,22 @@ def json_response(
     return HttpResponse(as_json(data), status=status, headers={**NOT_STORED, **(headers or {})})
 
 
-def cacheable_response(
-    request: Request, data: Any, headers: Mapping[str, str] | None = None
-) -> Response:
-    """A 200 whose body is `data` as JSON; 304 if the client has it already.
+def conditional(request: Request, response: Response) -> Response:
+    """The response with an `ETag`, or a 304 if the client has it already.
 
     Its tag is a hash of the body, which is made in any case: no state has to be kept. Raises
-    PreconditionFailed (412).
+    PreconditionFailed (412). So this is called in a view's method: what `finalize_response` raises
+    does not reach the exception handler.
     """
-    body = as_json(data)
+    body = as_json(response.data)
     etag = f'"{hashlib.sha256(body).hexdigest()[:32]}"'
-    kept = {**REVALIDATED, **(headers or {})}
+    response.data = msgspec.Raw(body)
     if tag := tag_of_copy(request, etag):
-        return Response(status=304, headers={**kept, "ETag": tag})
-    return Response(msgspec.Raw(body), headers={**kept, "ETag": etag})
+        response.status_code = 304
+        response.data = None
+    for name, value in {**REVALIDATED, "ETag": tag or etag}.items():
+        response[name] = value
+    return response
 
 
 def tag_of_copy(request: Request, etag: str, last_modified: int | None = None) -> str | None:
@@ -68,37 +70,36 @@ def tag_of_copy(request: Request, etag: str, last_modified: int | None = None) -
     Raises:
         PreconditionFailed: 412.
     """
-    if _has_changed(request, etag, last_modified):
+    sent = request.META
+    if _has_changed(sent, etag, last_modified):
         raise PreconditionFailed
-    if known := _tags(request, "HTTP_IF_NONE_MATCH"):
+    if known := _tags(sent, "HTTP_IF_NONE_MATCH"):
         weak = f"W/{etag.removeprefix('W/')}"
         if weak in known:
             return weak
         return etag if {"*", etag} & known else None
-    date = _date(request, "HTTP_IF_MODIFIED_SINCE")
+    date = _date(sent, "HTTP_IF_MODIFIED_SINCE")
     is_current = date is not None and last_modified is not None and last_modified <= date
     return etag if is_current else None
 
 
-def _has_changed(request: Request, etag: str, last_modified: int | None) -> bool:
+def _has_changed(sent: Mapping[str, str], etag: str, last_modified: int | None) -> bool:
     """Whether the current version is not the one that the request is about."""
-    if accepted := _tags(request, "HTTP_IF_MATCH"):  # the comparison is strong
+    if accepted := _tags(sent, "HTTP_IF_MATCH"):  # the comparison is strong
         strong = set() if etag.startswith("W/") else {etag}
         return not ({"*"} | strong) & accepted
-    date = _date(request, "HTTP_IF_UNMODIFIED_SINCE")
+    date = _date(sent, "HTTP_IF_UNMODIFIED_SINCE")
     return date is not None and last_modified is not None and last_modified > date
 
 
-def _tags(request: Request, header: str) -> set[str]:
+def _tags(sent: Mapping[str, str], header: str) -> set[str]:
     """The tags in a header; empty if it is absent or malformed."""
-    sent = request.META.get(header)
-    return set(parse_etags(sent)) if sent else set()
+    return set(parse_etags(sent[header])) if header in sent else set()
 
 
-def _date(request: Request, header: str) -> int | None:
+def _date(sent: Mapping[str, str], header: str) -> int | None:
     """The date in a header; None if it is absent or malformed."""
-    sent = request.META.get(header)
-    return parse_http_date_safe(sent) if sent else None
+    return parse_http_date_safe(sent[header]) if header in sent else None
 
 
 def link_to_next(path: str, **query: object) -> dict[str, str]:

@@ -28,9 +28,6 @@ class JsonRenderer(BaseRenderer):
 class NoNegotiation(BaseContentNegotiation):
     """Whatever the client accepts, it gets what the endpoint serves."""
 
-    def select_parser(self, request: Request, parsers: Any) -> None:
-        return None  # the API reads no bodies
-
     def select_renderer(
         self, request: Request, renderers: Any, format_suffix: str | None = None
     ) -> tuple[BaseRenderer, str]:
@@ -49,11 +46,9 @@ class ApiViewSet(GenericViewSet[Any]):
 
     http_method_names = [method.lower() for method in METHODS]
     renderer_classes = [JsonRenderer]
+    parser_classes = ()  # the API reads no bodies
     content_negotiation_class = NoNegotiation
-
-    @property
-    def key(self) -> ActiveKey:
-        return cast(ActiveKey, self.request.auth)
+    key: ActiveKey
 
     @property
     def default_response_headers(self) -> dict[str, str]:
@@ -65,6 +60,7 @@ class ApiViewSet(GenericViewSet[Any]):
         if settings.HTTPS_ONLY and not request.is_secure():
             raise HttpsRequired
         self.perform_authentication(request)
+        self.key = cast(ActiveKey, request.auth)
         self.check_throttles(request)
         self.check_permissions(request)
         if request.META["REQUEST_METHOD"] not in METHODS:  # as sent: methods are case-sensitive

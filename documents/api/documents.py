@@ -1,14 +1,15 @@
-"""The API's queries for documents and recipients: prepared statements that return plain rows.
+"""The documents that a key can read: prepared statements that are narrowed like a QuerySet.
 
-Every statement has the same condition: the key's workspace, and no deleted document.
+Documents.of(workspace_id).with_status("SENT").after(position).first(25)
 """
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
-from functools import cache
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 from uuid import UUID
+
+from msgspec import Meta
 
 from config.api.errors import DocumentNotFound
 from config.connections import fetch
@@ -20,69 +21,93 @@ from documents.api.objects import (
     document,
 )
 
-
-class Position(NamedTuple):
-    """A document's position in an order by one of its times; in the list, by its creation."""
-
-    time: datetime
-    id: UUID
-
-
-def columns(table: str, names: Iterable[str]) -> str:
-    """The columns as SQL; ids as text, as in JSON."""
-    return ", ".join(f'{table}."{n}"{"::text" if n.endswith("id") else ""}' for n in names)
-
-
-_OWN = len(DOCUMENT_COLUMNS)
-DOCUMENT_COLUMNS_SQL = columns("document", DOCUMENT_COLUMNS)
 # What a key can see, in every statement of the API. Its value is the key's workspace.
 VISIBLE = "document.workspace_id = %s AND document.deleted_at IS NULL"
 # With a workspace that the planner does not know: for one that has most documents of all, it would
 # take the index of all workspaces, and might read the documents of others first.
 VISIBLE_UNKNOWN = VISIBLE.replace("%s", "(SELECT %(workspace)s::uuid)")
-_STATUS = " AND document.status = %s"
-_AFTER = " AND (document.created_at, document.id) < (%s, %s)"
-# `id` alone would be the selected text, which has no index.
-_PAGE = " ORDER BY document.created_at DESC, document.id DESC LIMIT %s"
+
+
+def columns(table: str, names: Iterable[str]) -> str:
+    """The columns as SQL; ids as text, as in JSON."""
+    return ", ".join(f'{table}."{name}"{"::text" if name == "id" else ""}' for name in names)
+
+
+DOCUMENT_COLUMNS_SQL = columns("document", DOCUMENT_COLUMNS)
 _RECIPIENT_COLUMNS = columns("recipient", RECIPIENT_COLUMNS)
 _RECIPIENTS = f"""
     SELECT recipient.document_id::text, {_RECIPIENT_COLUMNS}
     FROM "documents_recipient" AS recipient
     WHERE recipient.document_id = ANY(%s) ORDER BY recipient."order", recipient.id
 """
-# One statement with a join instead of two: 10 % less for one document.
-_ONE = f"""
-    SELECT {DOCUMENT_COLUMNS_SQL}, {_RECIPIENT_COLUMNS} FROM "documents_document" AS document
-    LEFT JOIN "documents_recipient" AS recipient ON recipient.document_id = document.id
-    WHERE {VISIBLE} AND document.id = %s ORDER BY recipient."order", recipient.id
-"""
+
+
+class DocumentPosition(NamedTuple):
+    """A document's position in an order by one of its times; in the list, by its creation."""
+
+    time: Annotated[datetime, Meta(tz=True)]
+    id: UUID
 
 
 @dataclass(frozen=True)
-class WorkspaceDocuments:
-    """The documents of one workspace that are not deleted."""
+class Documents:
+    """Documents of one workspace that are not deleted, newest first.
+
+    Attributes:
+        filters: the parameters that narrow them, name → value.
+        conditions: SQL, all of which must be true.
+        values: those of the conditions.
+    """
 
     workspace_id: UUID
+    conditions: tuple[str, ...]
+    values: tuple[Any, ...]
+    filters: Mapping[str, str] = field(default_factory=dict)
 
-    def newest(
-        self, status: str | None, after: Position | None, limit: int
-    ) -> tuple[list[WorkspaceDocument], Position | None]:
-        """The newest documents, and the position of the last one if others follow it."""
-        condition = (_STATUS if status else "") + (_AFTER if after else "") + _PAGE
-        values = ((status,) if status else ()) + (after or ()) + (limit + 1,)
-        found = fetch(_documents(condition), (self.workspace_id, *values))
-        page = with_recipients(found[:limit])
-        more = len(found) > limit
-        position = Position(page[-1].created_at, UUID(page[-1].id)) if more else None
-        return page, position
+    @classmethod
+    def of(cls, workspace_id: UUID) -> "Documents":
+        return cls(workspace_id, (VISIBLE,), (workspace_id,))
+
+    def with_status(self, status: str) -> "Documents":
+        filtered = replace(self, filters={**self.filters, "status": status})
+        return filtered.where("document.status = %s", status)
+
+    def after(self, position: DocumentPosition) -> "Documents":
+        return self.where("(document.created_at, document.id) < (%s, %s)", *position)
+
+    def where(self, condition: str, *values: Any) -> "Documents":
+        return replace(
+            self, conditions=(*self.conditions, condition), values=(*self.values, *values)
+        )
+
+    def first(self, count: int) -> list[Sequence[Any]]:
+        """The rows of the first documents, with DOCUMENT_COLUMNS."""
+        # `id` alone would be the selected text, which has no index.
+        sql = f"""
+            SELECT {DOCUMENT_COLUMNS_SQL} FROM "documents_document" AS document
+            WHERE {" AND ".join(self.conditions)}
+            ORDER BY document.created_at DESC, document.id DESC LIMIT %s
+        """  # noqa: S608 - made of constants
+        return fetch(sql, (*self.values, count))
 
     def one(self, id: str) -> WorkspaceDocument:
-        """The document with this id; DocumentNotFound also if it is malformed or deleted."""
-        rows = fetch(_ONE, (self.workspace_id, document_id(id)))
-        if not rows:
+        """The document with this id; DocumentNotFound if there is none, or the id is malformed.
+
+        One statement with a join instead of two: it is 10 % faster, and of one moment.
+        """
+        found = self.where("document.id = %s", document_id(id))
+        sql = f"""
+            SELECT {DOCUMENT_COLUMNS_SQL}, {_RECIPIENT_COLUMNS}
+            FROM "documents_document" AS document
+            LEFT JOIN "documents_recipient" AS recipient ON recipient.document_id = document.id
+            WHERE {" AND ".join(found.conditions)} ORDER BY recipient."order", recipient.id
+        """  # noqa: S608 - made of constants
+        parts = [split(row) for row in fetch(sql, found.values)]
+        if not parts:
             raise DocumentNotFound
-        own, columns = rows[0][:_OWN], [row[_OWN:] for row in rows]
-        return document(own, [Recipient(*each) for each in columns if each[0]])
+        own, _ = parts[0]
+        recipients = [Recipient(*columns) for _, columns in parts if any(columns)]
+        return document(*own, recipients=recipients)
 
 
 def document_id(text: str) -> UUID:
@@ -96,18 +121,18 @@ def document_id(text: str) -> UUID:
     return id
 
 
+def split(row: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any]]:
+    """The columns of a document and of its recipient, from a row that joins both."""
+    end = len(DOCUMENT_COLUMNS)
+    return row[:end], row[end:]
+
+
 def with_recipients(rows: Sequence[Sequence[Any]]) -> list[WorkspaceDocument]:
-    """The documents of rows with DOCUMENT_COLUMNS, whole."""
-    recipients: dict[str, list[Recipient]] = {row[0]: [] for row in rows}
+    """The documents of rows with DOCUMENT_COLUMNS, with their recipients."""
+    if not rows:
+        return []
+    recipients: dict[str, list[Recipient]] = {id: [] for id, *_ in rows}
     ids = f"{{{','.join(recipients)}}}"  # psycopg would need as long as the rest to write a list
-    for document_id, *columns in fetch(_RECIPIENTS, (ids,)) if rows else ():
-        recipients[document_id].append(Recipient(*columns))
-    return [document(row, recipients[row[0]]) for row in rows]
-
-
-@cache
-def _documents(condition: str) -> str:
-    return f"""
-        SELECT {DOCUMENT_COLUMNS_SQL} FROM "documents_document" AS document
-        WHERE {VISIBLE}{condition}
-    """  # noqa: S608 - made of constants
+    for of_document, *columns in fetch(_RECIPIENTS, (ids,)):
+        recipients[of_document].append(Recipient(*columns))
+    return [document(id, *others, recipients=recipients[id]) for id, *others in rows]

@@ -1,24 +1,32 @@
 """GET /documents and GET /documents/{id}."""
 
+from typing import Any
+
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from config.api.responses import cacheable_response
+from config.api.responses import conditional
 from config.api.viewsets import ApiViewSet
-from documents.api.documents import WorkspaceDocuments
+from documents.api.documents import Documents, with_recipients
+from documents.api.filters import StatusFilter
 from documents.api.objects import DocumentAnswer
 from documents.api.pagination import KeysetPagination
 
 
 class DocumentViewSet(ApiViewSet):
+    filter_backends = [StatusFilter]
     pagination_class = KeysetPagination
 
-    def get_queryset(self) -> WorkspaceDocuments:  # type: ignore[override]
-        return WorkspaceDocuments(self.key.workspace_id)
+    def get_queryset(self) -> Any:
+        return Documents.of(self.key.workspace_id)
 
     def list(self, request: Request) -> Response:
-        page = self.paginate_queryset(self.get_queryset())  # type: ignore[arg-type]
-        return self.get_paginated_response(page)
+        documents = self.filter_queryset(self.get_queryset())
+        page: Any = self.paginate_queryset(documents)
+        response = self.get_paginated_response(with_recipients(page))
+        return conditional(request, response)
 
     def retrieve(self, request: Request, id: str) -> Response:
-        return cacheable_response(request, DocumentAnswer(self.get_queryset().one(id)))
+        # Not `get_object`: it filters too, and `status` is a parameter of the list only.
+        document = self.get_queryset().one(id)
+        return conditional(request, Response(DocumentAnswer(document)))

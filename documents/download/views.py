@@ -28,10 +28,9 @@ from config.connections import fetch
 from config.request import metrics
 from documents import storage
 from documents.api.documents import VISIBLE, document_id
-from documents.api.parameters import FILE_TYPES
 from documents.download.filenames import content_disposition
 from documents.download.ranges import ByteRange, if_range_holds, parse_range
-from documents.models import DocumentStatus
+from documents.models import FILE_TYPES, DocumentStatus
 
 # nginx copies these headers from the redirect, so that a 503 of object storage would have them too.
 # They get other names, which deploy/downloads.conf changes back for the file only.

@@ -20,10 +20,9 @@ from config.management.progress import Report
 from config.management.shutdown import Shutdown, graceful_shutdown
 from config.request.context import actor
 from config.request.redaction import redact
-from documents.api.parameters import FILE_TYPES
 from documents.importing.entries import DocumentEntry, Invalid, read
 from documents.importing.files import LocalFile, count_pages, local_file
-from documents.models import Document, Recipient, StoredFile
+from documents.models import FILE_TYPES, Document, Recipient, StoredFile
 from documents.storage import client
 from workspaces.models import Workspace
 

@@ -13,7 +13,7 @@ from uuid import UUID
 from django.db import connection
 from psycopg.types.datetime import TimestamptzLoader
 
-from documents.api.documents import DOCUMENT_COLUMNS_SQL, Position
+from documents.api.documents import DOCUMENT_COLUMNS_SQL, DocumentPosition
 from documents.api.documents import VISIBLE_UNKNOWN as VISIBLE
 from documents.search.conditions import AMONG, Source, by_time, conditions, values, within
 from documents.search.parameters import Search
@@ -31,7 +31,7 @@ _ORDER = "ORDER BY time DESC, looked DESC"
 _BY_INDEX = "SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off; "
 
 
-class Page(NamedTuple):
+class SearchPage(NamedTuple):
     """A page of a search.
 
     Attributes:
@@ -41,13 +41,13 @@ class Page(NamedTuple):
     """
 
     rows: list[list[Any]]
-    next: Position | None
+    next: DocumentPosition | None
     searched_to: datetime | None
 
 
 def search(
-    workspace_id: UUID, asked: Search, after: Position | None, limit: int, looks: int = 1
-) -> Page:
+    workspace_id: UUID, asked: Search, after: DocumentPosition | None, limit: int, looks: int = 1
+) -> SearchPage:
     """The next documents that match. Raises InvalidParameter if the title has no words, or too
     many.
 
@@ -89,12 +89,12 @@ def search(
         if matches and len(rows) == limit:
             following = position
             break
-        position = Position(time, id)
+        position = DocumentPosition(time, id)
         if matches:
             rows.append(document)
         if number == most:
             following, searched_to = position, time if len(rows) < limit else None
-    return Page(rows, following, searched_to)
+    return SearchPage(rows, following, searched_to)
 
 
 def _rare(sources: list[Source], given: dict[str, Any]) -> list[UUID] | None:

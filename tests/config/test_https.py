@@ -8,9 +8,9 @@ from django.conf import settings
 from django.test import Client, override_settings
 from django.urls import reverse
 
+from config.api.cursors import decode_cursor, encode_cursor
 from config.api.errors import InvalidParameter
-from documents.api.documents import Position
-from documents.api.pagination import decode_cursor, encode_cursor
+from documents.api.documents import DocumentPosition
 from tests.support import factories
 from tests.support.client import get
 from tests.support.factories import Tenant
@@ -67,15 +67,15 @@ def test_https_is_served_with_hsts(https_only: None, acme: Tenant) -> None:
 def test_secret_key_that_is_new_keeps_cursors_and_sessions_of_the_old_one(
     acme: Tenant, client: Client
 ) -> None:
-    position = Position(factories.at("2026-01-01 00:00:00"), factories.uid(1))
-    cursor = encode_cursor(position, acme.workspace.id, None)
+    position = DocumentPosition(factories.at("2026-01-01 00:00:00"), factories.uid(1))
+    cursor = encode_cursor(position, "a list")
     client.force_login(support())
     new: dict[str, Any] = {"SECRET_KEY": "new" * 20, "SECRET_KEY_FALLBACKS": [settings.SECRET_KEY]}
     with override_settings(**new):
-        assert decode_cursor(cursor, acme.workspace.id, None) == position
+        assert decode_cursor(cursor, DocumentPosition, "a list", "cursor", "") == position
         assert client.get(reverse("admin:index")).status_code == 200
     with override_settings(SECRET_KEY="new" * 20):
         # Used meanwhile, so it has the new signature. An unused one ends with the old key.
         assert client.get(reverse("admin:index")).status_code == 200
         with pytest.raises(InvalidParameter):
-            decode_cursor(cursor, acme.workspace.id, None)
+            decode_cursor(cursor, DocumentPosition, "a list", "cursor", "")

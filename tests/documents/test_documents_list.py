@@ -8,7 +8,8 @@ from django.utils import timezone
 
 from config.api.errors import InvalidParameter
 from config.api.parameters import LIMIT_EXPECTED
-from documents.api.parameters import CURSOR_EXPECTED, STATUS_FILTER
+from documents.api.filters import STATUSES
+from documents.api.pagination import CURSOR_EXPECTED
 from documents.models import Document
 from tests.support import factories
 from tests.support.cast import problem_with, store_golden
@@ -55,7 +56,7 @@ def test_documents_list_has_the_newest_first_and_the_id_breaks_ties(acme: Tenant
 def test_documents_list_status_returns_only_documents_with_this_status(acme: Tenant) -> None:
     for each in Document.Status.values:
         factories.document(acme.workspace, each, title=each)
-    for status in STATUS_FILTER:
+    for status in STATUSES:
         assert titles(acme, f"?status={status}") == [status]
 
 
@@ -69,7 +70,7 @@ def test_documents_list_limit_is_1_to_100_and_25_by_default(acme: Tenant) -> Non
 # Parameter → what it must be, and values that are not valid; `&` begins another parameter.
 NOT_VALID = {
     "status": (
-        f"one of {', '.join(STATUS_FILTER)}",
+        f"one of {', '.join(STATUSES)}",
         ["PARTIALLY_SIGNED", "", "sent", " SENT", "SENT ", "SENT,DRAFT", "DONE", "SENT\0"]
         + ["ＳＥＮＴ", "SENT&status=SENT", "&status=SENT"],
     ),

@@ -1,17 +1,19 @@
 """Cursor pagination: every document once, whatever happens meanwhile; a cursor cannot be made."""
 
 import base64
+import json
 from collections.abc import Callable
+from typing import Any
 from urllib.parse import parse_qs, quote, urlencode, urlsplit
-from uuid import UUID
 
 import pytest
+from django.core.signing import Signer
 from django.test import override_settings
 
+from config.api.cursors import decode_cursor
 from config.api.errors import InvalidParameter
-from documents.api.documents import Position
-from documents.api.pagination import decode_cursor, encode_cursor
-from documents.api.parameters import CURSOR_EXPECTED
+from documents.api.documents import DocumentPosition
+from documents.api.pagination import CURSOR_EXPECTED
 from documents.models import Document
 from tests.support import factories
 from tests.support.cast import pages
@@ -140,13 +142,14 @@ def refused(tenant: Tenant, cursor: str, query: str = "") -> bool:
 def test_cursor_that_is_changed_truncated_or_written_in_another_way_is_400(
     acme: Tenant, cursor: str
 ) -> None:
+    scope = (f"documents:{acme.workspace.id}:", "cursor", "")
     for place, character in enumerate(cursor):
         other = "B" if character == "A" else "A"
         texts = (cursor[:place] + other + cursor[place + 1 :], cursor[:place], cursor[place + 1 :])
         for text in texts:
             with pytest.raises(InvalidParameter):
-                decode_cursor(text, acme.workspace.id, None)
-    assert decode_cursor(cursor, acme.workspace.id, None)
+                decode_cursor(text, DocumentPosition, *scope)
+    assert decode_cursor(cursor, DocumentPosition, *scope)
     encoded = base64.urlsafe_b64encode(cursor.encode()).decode()
     around = (f" {cursor}", f"{cursor} ", f"{cursor}=", f"{cursor}\0", f"{cursor}.{cursor}")
     others = (cursor[:-1], cursor.swapcase(), f"{cursor}%00", encoded, "x", ".", "a" * 10_000)
@@ -164,14 +167,40 @@ def test_cursor_of_another_workspace_filter_or_secret_is_400(
     assert len(page(acme, filtered, 1, status="DRAFT")[0]) == 1
     assert refused(acme, filtered)
     assert refused(acme, filtered, "&status=SENT")
-    # All bits are set: slashes in base64 that is not for URLs.
-    place = Position(MOMENTS[0], UUID(int=2**128 - 1))
+    position = [MOMENTS[0].isoformat(), str(acme.workspace.id)]
     with override_settings(SECRET_KEY="another"):
-        forged = encode_cursor(place, acme.workspace.id, None)
+        forged = signed(acme, position)
     assert refused(acme, forged)
-    ours = encode_cursor(place, acme.workspace.id, None)
+    ours = signed(acme, position)
     assert not refused(acme, ours)
     assert quote(ours, safe="") == ours
+
+
+MALFORMED: list[Any] = [
+    *("", None, 1, {}, [], [[]], 10**30, float("nan"), "é\0", [["deep"] * 100] * 100),
+    ["2026-03-01T00:00:00Z"],
+    ["2026-03-01T00:00:00Z", "x"],
+    ["2026-03-01T00:00:00Z", None],
+    ["2026-03-01T00:00:00", str(factories.uid(1))],  # no offset
+    ["2026-02-30T00:00:00Z", str(factories.uid(1))],
+    ["99999-01-01T00:00:00Z", str(factories.uid(1))],
+    [10**30, str(factories.uid(1))],
+    [1, 2, "2026-03-01T00:00:00Z", 3],  # of the events
+]
+
+
+def signed(tenant: Tenant, value: Any) -> str:
+    return Signer(salt=f"documents:{tenant.workspace.id}:", sep=".").sign_object(value)
+
+
+@pytest.mark.parametrize("value", MALFORMED, ids=lambda value: json.dumps(value)[:40])
+def test_cursor_with_a_valid_signature_and_no_position_is_400(acme: Tenant, value: Any) -> None:
+    assert refused(acme, signed(acme, value))
+
+
+@pytest.mark.parametrize("text", ["", "x", "é", "bm8gSlNPTg", "W10" * 3])
+def test_cursor_with_a_valid_signature_of_any_text_is_400(acme: Tenant, text: str) -> None:
+    assert refused(acme, Signer(salt=f"documents:{acme.workspace.id}:", sep=".").sign(text))
 
 
 @pytest.mark.parametrize("query", ["", "?limit=3", "?status=DRAFT&limit=2", "?limit=2&other=1"])

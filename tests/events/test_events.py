@@ -4,9 +4,10 @@ import re
 from datetime import timedelta
 from typing import Any
 from urllib.parse import quote
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import pytest
+from django.core.signing import Signer
 from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
@@ -158,6 +159,24 @@ def test_events_cursor_that_was_changed_or_is_another_workspaces_is_400(
     assert acme.get(f"/events?after={quote(changed)}").status == 400
     assert umbrella.get(f"/events?after={quote(cursor)}").status == 400
     assert acme.get(f"/events?after={quote(cursor)}").status == 200
+
+
+NOW = "2026-03-01T00:00:00Z"
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        *("", None, [], {}, [NOW, str(UUID(int=1))]),  # the last one is of a list of documents
+        *([1, 1, NOW[:-1], 1], [1, 1, 1, 1], [1, 1, NOW], [1, 1, NOW, "x"]),
+        *([-1, 1, NOW, 1], [2**63, 1, NOW, 1], [1, 2**63, NOW, 1], [1, 1.5, NOW, 1]),
+    ],
+)
+def test_events_cursor_with_a_valid_signature_and_no_position_is_400(
+    acme: Tenant, value: Any
+) -> None:
+    cursor = Signer(salt=f"events:{acme.workspace.id}", sep=".").sign_object(value)
+    assert acme.get(f"/events?after={quote(cursor)}").status == 400
 
 
 def expired(tenant: Tenant, **change: Any) -> bool:

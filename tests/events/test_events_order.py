@@ -135,7 +135,7 @@ class Reader:
         found = Event.objects.filter(workspace_id=self.workspace, type__in=self.types)
         return [public_id(each.uuid) for each in found.order_by("transaction", "id")]
 
-    def checked(self, page: feeds.Page) -> feeds.Position:
+    def checked(self, page: feeds.FeedPage) -> feeds.FeedPosition:
         """No transaction but one whose events were shown gives a position its number."""
         number, id = page.next[:2]
         assert number == id == 0 or Event.objects.filter(transaction=number, id=id).exists()

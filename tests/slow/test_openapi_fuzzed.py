@@ -11,7 +11,7 @@ from uuid import UUID
 
 import pytest
 
-from documents.api.parameters import STATUS_FILTER
+from documents.api.filters import STATUSES
 from tests.support import factories, openapi
 from tests.support.factories import Tenant
 from tests.support.server import ROOT, Server
@@ -44,7 +44,7 @@ def cursor(tenant: Tenant, query: str) -> str:
 def run(server: Server, acme: Tenant, umbrella: Tenant, tmp_path: Path) -> dict[str, Any]:
     """The recorded requests and responses (HAR) of a run without findings."""
     documents = [
-        factories.document(acme.workspace, status) for status in STATUS_FILTER for _ in range(2)
+        factories.document(acme.workspace, status) for status in STATUSES for _ in range(2)
     ]
     # The document of the examples exists.
     known = [
@@ -56,7 +56,7 @@ def run(server: Server, acme: Tenant, umbrella: Tenant, tmp_path: Path) -> dict[
     foreign = factories.document(umbrella.workspace, "COMPLETED")
     ids = [str(document.id) for document in [*known, foreign]]
     keys = [factories.issue(acme.workspace, f"Key {n}", acme.admin)[1] for n in range(KEYS)]
-    cursors = {status: cursor(acme, f"&status={status}") for status in STATUS_FILTER}
+    cursors = {status: cursor(acme, f"&status={status}") for status in STATUSES}
     after = acme.get("/events?after=now").json()["nextCursor"]
     given = {"keys": keys, "cursors": {"": cursor(acme, "")} | cursors, "after": after}
 

@@ -13,8 +13,7 @@ from django.utils import timezone
 from config.management.progress import InterruptibleCommand, Progress
 from config.management.shutdown import graceful_shutdown
 from documents import storage
-from documents.api.parameters import FILE_TYPES
-from documents.models import Document, StoredFile
+from documents.models import FILE_TYPES, Document, StoredFile
 from documents.storage import Archived, Missing, StorageError
 
 AGE = timedelta(days=1)  # of an object that may be deleted
