@@ -5,8 +5,10 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
-from urllib.parse import urlsplit
+from pathlib import Path
+from urllib.parse import quote, urlsplit
 
 import psutil
 import psycopg
@@ -14,7 +16,7 @@ import redis
 
 from bench import loading, log, servers
 from bench.loading import ROOT, Scale
-from config.dev.services import Service, provide, started
+from config.dev.services import HOST, Service, provide, started
 from config.env import data_dir
 from tests.support.redis_service import SERVICES
 
@@ -97,7 +99,10 @@ class Stack:
             loading.load(connection, bucket, scale)
 
     def set_as_in_production(self) -> None:
-        """Restarts PostgreSQL with what an operator sets for a database of this size."""
+        """Restarts PostgreSQL with what an operator sets for a database of this size.
+
+        It and Redis are reached by their sockets from now on, as deploy/install makes it.
+        """
         memory = psutil.virtual_memory().total // 2**20
         settings = {"random_page_cost": "1.1"}  # a solid-state disk
         settings |= {"max_wal_size": "16GB", "checkpoint_timeout": "30min"}  # none meanwhile
@@ -106,5 +111,17 @@ class Stack:
         with self.administrator() as connection:
             for name, value in settings.items():
                 connection.execute(f"ALTER SYSTEM SET {name} = '{value}'".encode())
-        self.postgres.stop()
-        self.postgres.start()
+        # Not in DATA_DIR: the path of a socket has 107 bytes at most.
+        self._sockets = tempfile.TemporaryDirectory(prefix="bench-")
+        sockets = Path(self._sockets.name)
+        sockets.chmod(0o777)  # PostgreSQL does not run as root
+        self.postgres.command.append(f"--unix_socket_directories={sockets}")
+        self.redis.command += ["--unixsocket", f"{sockets}/redis"]
+        for service in (self.postgres, self.redis):
+            service.stop()
+            service.start()
+        for variable in ("DATABASE_URL", "DATABASE_OWNER_URL"):
+            host = f"@{HOST}:{self.postgres.port}"
+            socket = f"@{quote(str(sockets), safe='')}:{self.postgres.port}"
+            os.environ[variable] = os.environ[variable].replace(host, socket)
+        os.environ["REDIS_URL"] = f"unix://{sockets}/redis?db=0"
