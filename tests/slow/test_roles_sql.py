@@ -1,5 +1,6 @@
 """deploy/roles.sql and deploy/restore run nothing of other roles as superuser or owner."""
 
+import contextlib
 import os
 import pwd
 import re
@@ -64,10 +65,10 @@ def test_serving_role_may_make_nothing_of_its_own(cluster: Postgres) -> None:
 DEBIAN = sorted(Path("/usr/lib/postgresql").glob("*/bin"))[-1:]
 
 
-@pytest.fixture(params=[POSTGRES, *DEBIAN], ids=lambda folder: folder.parent.name)
-def managed(request: pytest.FixtureRequest) -> Iterator[str]:
+@contextlib.contextmanager
+def managed(programs: Path) -> Iterator[str]:
     """The URL of a PostgreSQL as providers have it: `customer` is no superuser."""
-    programs, port = request.param, free_port()
+    port = free_port()
     with tempfile.TemporaryDirectory() as folder:
         user: dict[str, Any] = {}
         if os.geteuid() == 0:
@@ -90,10 +91,19 @@ def managed(request: pytest.FixtureRequest) -> Iterator[str]:
             server.wait()
 
 
-@pytest.mark.parametrize("stats", ["", "WITH ADMIN OPTION"])
+@pytest.fixture(params=[(POSTGRES, ""), ([POSTGRES, *DEBIAN][-1], "WITH ADMIN OPTION")])
+def provided(request: pytest.FixtureRequest) -> Iterator[tuple[str, str]]:
+    """Its URL, and how `customer` may pass on the statistics; on two versions if there are."""
+    programs, stats = request.param
+    with managed(programs) as url:
+        yield url, stats
+
+
 def test_role_without_a_superuser_s_rights_makes_roles_that_migrate_and_serve(
-    managed: str, tmp_path: Path, stats: str
+    provided: tuple[str, str], tmp_path: Path
 ) -> None:
+    url, stats = provided
+
     def run(*words: str, **variables: str) -> str:
         done = subprocess.run(
             words, env=os.environ | variables, cwd=ROOT, capture_output=True, text=True
@@ -101,17 +111,17 @@ def test_role_without_a_superuser_s_rights_makes_roles_that_migrate_and_serve(
         assert done.returncode == 0, done.stderr
         return done.stderr
 
-    with psycopg.connect(managed.replace("customer", "provider"), autocommit=True) as provider:
+    with psycopg.connect(url.replace("customer", "provider"), autocommit=True) as provider:
         provider.execute("CREATE ROLE customer LOGIN CREATEDB CREATEROLE")
         provider.execute(f"GRANT pg_read_all_stats TO customer {stats}")
     names = ("OWNER_PASSWORD", "SERVING_PASSWORD", "SEALER_PASSWORD")
-    psql = [f"{POSTGRES}/psql", "-X", "-d", managed, "-f", "deploy/roles.sql"]
+    psql = [f"{POSTGRES}/psql", "-X", "-d", url, "-f", "deploy/roles.sql"]
     for _ in range(2):
         warned = run(*psql, **dict.fromkeys(names, "secret"))
         assert "Not by a superuser" in warned
         assert ("Not granted" in warned) == (stats == "")
     urls = {
-        role: managed.replace("customer@", f"{role}:secret@").removesuffix("postgres") + "documents"
+        role: url.replace("customer@", f"{role}:secret@").removesuffix("postgres") + "documents"
         for role in ("documents_owner", "documents", "documents_sealer")
     }
     manage = [sys.executable, "manage.py"]

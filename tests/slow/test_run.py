@@ -202,9 +202,7 @@ def test_run_that_cannot_start_says_why_in_one_line(run: Run, folder: Path) -> N
         assert (status, printed) == (2, "")
         begins = f"CommandError: Port {run.port} cannot be used: Address already in use. Choose"
         assert re.fullmatch(rf"{begins} another: make run PORT=\d+", error)
-        status, _, error = make("run", Path(other), "PORT=http")
-        assert error.startswith("CommandError: The port must be a number from 1 to 65535. Choose")
-    for port in ("0", "65536", "٨٠٠٠"):
+    for port in ("http", "0", "65536", "٨٠٠٠"):
         with pytest.raises(ValueError, match="must be a number from 1 to 65535"):
             usable_port(HOST, port)
     status, _, error = make("run", folder, f"PORT={free_port()}")
@@ -245,13 +243,6 @@ def test_run_names_a_program_that_has_ended_and_serves_on(run: Run, name: str) -
     assert run.get("Acme").status_code == 200
 
 
-def interrupt(run: Run) -> None:
-    """Ctrl-C reaches the terminal's whole foreground group."""
-    psutil.Process(run.process.pid).send_signal(signal.SIGINT)
-    for child in psutil.Process(run.process.pid).children():
-        child.send_signal(signal.SIGINT)
-
-
 def kill_make(run: Run) -> None:
     run.process.kill()
 
@@ -266,15 +257,14 @@ def kill_all(run: Run) -> None:
             child.kill()
 
 
-@pytest.mark.parametrize("end", [interrupt, kill_make, kill_server, kill_all])
+@pytest.mark.parametrize("end", [kill_make, kill_server, kill_all])
 def test_run_leaves_no_process_and_intact_data_however_it_ends(
     run: Run, folder: Path, end: Callable[[Run], None]
 ) -> None:
     key, before = run.key("Acme"), run.get("Acme", "documents?limit=100").content
     end(run)
     assert all_gone(folder), using(folder)
-    printed, _ = run.process.communicate()
-    assert end is not interrupt or printed == "\nStopping …\n"
+    run.process.communicate()
     assert not (folder / "env").exists() or end is kill_all
 
     run.__init__(folder)  # type: ignore[misc] # the other tests go on with the new one
@@ -282,12 +272,20 @@ def test_run_leaves_no_process_and_intact_data_however_it_ends(
     assert run.get("Acme", "documents?limit=100").content == before
 
 
+def interrupt(run: Run) -> None:
+    """Ctrl-C reaches the terminal's whole foreground group."""
+    psutil.Process(run.process.pid).send_signal(signal.SIGINT)
+    for child in psutil.Process(run.process.pid).children():
+        child.send_signal(signal.SIGINT)
+
+
 def test_reset_refuses_data_in_use_and_deletes_only_after_a_yes(run: Run, folder: Path) -> None:
     _, _, error = make("reset", folder, typed="yes\n")
     assert error == f"{folder} is in use: stop make run first, with Ctrl-C."
     interrupt(run)
-    run.process.communicate()
+    assert run.process.communicate()[0] == "\nStopping …\n"
     assert all_gone(folder), using(folder)
+    assert not (folder / "env").exists()
     assert make("reset", folder, typed="no\n")[2] == "Nothing was deleted."
     assert (folder / "postgres").exists()
     assert make("reset", folder, typed="yes\n")[0] == 0
