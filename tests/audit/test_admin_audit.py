@@ -201,23 +201,18 @@ MALFORMED = [
     ("key_id__exact=00000000", "key_id__exact"),
     ("workspace_id__exact=%00", "workspace_id__exact"),
     ("action__exact=key.unknown", "action__exact"),
-    ("action__exact=%00", "action__exact"),
     ("since=yesterday", "since"),
     ("until=2026-02-30", "until"),
     ("until=99999-01-01", "until"),
-    ("since=%00", "since"),
     ("q=a%00b", "q"),
     (f"q={'a' * 501}", "q"),
     ("q=dtd_abc", "q"),
     ("within=2h", "within"),
     ("since=2026-03-02&until=2026-03-01", "__all__"),
     ("after=", "__all__"),
-    ("after=x", "__all__"),
     ("after=1.x", "__all__"),
     ("after=1.99999999999999999999", "__all__"),
-    (f"after={'9' * 30}.1", "__all__"),
     (f"before={'9' * 5000}.1", "__all__"),
-    ("before=-99999999999999999999.1", "__all__"),
     ("after=%00.%00", "__all__"),
 ]
 
@@ -243,15 +238,6 @@ def test_audit_list_is_filtered_by_times_in_utc(sam: Client) -> None:
 
 
 # --- The workspace filter, without JavaScript
-
-
-def test_audit_filter_knows_labels_and_ids(acme: Tenant, umbrella: Tenant, sam: Client) -> None:
-    id = str(umbrella.workspace.id)
-    for typed in ("umbrella", "UMBR", f"Umbrella · {id[:8]}", id, f" {id.upper()} "):
-        page = shown(sam, f"?workspace_id__exact={quote(typed)}")
-        assert {entry.workspace_name for entry in page.result_list} == {"Umbrella"}, typed
-    assert f'value="Umbrella · {id[:8]}"' in body(sam.get(f"{HISTORY}?workspace_id__exact={id}"))
-    assert "No workspace has this name" in str(errors(sam, "?workspace_id__exact=Initech"))
 
 
 # --- Pages
@@ -298,29 +284,14 @@ def test_audit_pages_are_the_same_on_the_way_back(sam: Client) -> None:
 # --- What is refused
 
 
-@pytest.mark.parametrize("who", ["support", "operator", "admin"])
-def test_audit_admin_allows_no_addition_change_or_deletion(acme: Tenant, who: str) -> None:
-    """By button, bulk action or a POST made by hand, by anyone."""
-    client = signed_in({"support": support, "operator": operator}.get(who, lambda: acme.admin)())
-    [entry] = AuditEntry.objects.all()
+def test_audit_admin_allows_no_addition_change_or_deletion(acme: Tenant, desk: Client) -> None:
+    """`test_admin_isolation.py` tries the POSTs of all pages as everybody."""
     before = AuditEntry.objects.values().get()
-    data = {
-        "action": "delete_selected",
-        "_selected_action": [str(entry.pk)],
-        "index": "0",
-        "post": "yes",
-        "_save": "Save",
-        "key_name": "Another",
-    }
-    urls = [HISTORY, EXPORT, reverse("admin:audit_auditentry_add")]
-    urls += [reverse("admin:audit_auditentry_workspaces")]
-    urls += [entry_url(entry, page) for page in ("change", "delete", "history")]
-    for url in urls:
-        for method in ("post", "put", "patch", "delete"):
-            response = getattr(client, method)(url, data)
-            assert response.status_code in (302, 403, 405), (url, method)
-    assert AuditEntry.objects.values().get() == before
-    for url in urls:
-        html = body(client.get(url, follow=True)) if "export" not in url else ""
+    entry = AuditEntry.objects.get()
+    for url in (HISTORY, entry_url(entry), entry_url(entry, "delete")):
+        for method in (desk.post, desk.put, desk.patch, desk.delete):
+            assert method(url, {"key_name": "Another"}).status_code in (302, 403, 405), url
+        html = body(desk.get(url, follow=True))
         assert "delete_selected" not in html
         assert f'href="{HISTORY}add/' not in html
+    assert AuditEntry.objects.values().get() == before

@@ -1,18 +1,15 @@
 """What users are told where there is nothing to show, and where an address is not right."""
 
-import re
 from html.parser import HTMLParser
 from typing import Any
 
 import pytest
-from django.contrib.admin import site
 from django.test import Client
 from django.urls import reverse
 
 from events.webhooks.models import Endpoint
 from tests.support import factories
 from tests.support.factories import Tenant
-from tests.support.server import ROOT
 from tests.support.staff import DOCUMENTS, HISTORY, body, happened, signed_in
 from tests.support.usage import refused, used
 from tests.support.webhooks import endpoint, failed
@@ -53,14 +50,6 @@ def test_changelist_without_rows_says_why(sam: Client) -> None:
     assert text_in_place(sam, path=DOCUMENTS) == asked
     assert text_in_place(sam, f"?q={UNKNOWN}", DOCUMENTS).startswith("No document has this id.")
     assert text_in_place(sam, f"?after=0.{UNKNOWN}", DOCUMENTS) == asked
-
-
-def test_documents_of_admins_are_not_those_that_were_deleted(
-    acme: Tenant, umbrella: Tenant
-) -> None:
-    umbrella.workspace.memberships.create(user=acme.admin, role="ADMIN")
-    text = text_in_place(signed_in(acme.admin), f"?q={UNKNOWN}", DOCUMENTS)
-    assert text == "No document of your workspaces has this id."
 
 
 # --- Texts of others
@@ -165,27 +154,16 @@ def test_pages_isolate_texts_of_others(acme: Tenant, sam: Client, desk: Client) 
 # --- Addresses that ask for what a list does not know
 
 
-@pytest.mark.parametrize("path", [KEYS, WORKSPACES, ACCOUNTS])
-def test_changelist_with_an_unknown_filter_shows_all_and_says_so(
-    acme: Tenant, desk: Client, path: str
-) -> None:
-    client = signed_in(acme.admin) if path == KEYS else desk
-    for query in (
-        "foo=bar",
-        "password__startswith=a",
-        "_to_field=password",
-        "username__regex=(",
-        "id=x",
-    ):
-        first = client.get(f"{path}?{query}")
+@pytest.mark.parametrize("path", [WORKSPACES, ACCOUNTS])
+def test_changelist_with_an_unknown_filter_shows_all_and_says_so(desk: Client, path: str) -> None:
+    for query in ("password__startswith=a", "_to_field=password", "username__regex=(", "id=x"):
+        first = desk.get(f"{path}?{query}")
         assert (first.status_code, first["Location"]) == (302, f"{path}?e=1"), query
-    assert client.get(f"{path}?e=1&{query}")["Location"] == f"{path}?e=1"  # in no circle
-    client.cookies.pop("messages")
-    client.get(f"{path}?{query}")
-    html = body(client.get(f"{path}?e=1"))
-    assert html.count(NOT_KNOWN) == 1
-    assert "result_list" in html
-    assert NOT_KNOWN not in body(client.get(path))
+    assert desk.get(f"{path}?e=1&{query}")["Location"] == f"{path}?e=1"  # in no circle
+    desk.cookies.pop("messages")
+    desk.get(f"{path}?{query}")
+    assert body(desk.get(f"{path}?e=1")).count(NOT_KNOWN) == 1
+    assert NOT_KNOWN not in body(desk.get(path))
 
 
 def test_changelist_with_an_unknown_page_shows_all_and_says_so(desk: Client) -> None:
@@ -219,33 +197,16 @@ def test_error_pages_have_the_header_of_the_admin(acme: Tenant, sam: Client) -> 
 
 
 def test_error_pages_show_nothing_of_it_without_signing_in(acme: Tenant) -> None:
-    stranger = signed_in(factories.user("mallory@acme.example"))  # no staff
-    for client in (Client(), stranger):
-        html = body(client.get("/nowhere"))
-        assert "Page not found" in html
-        assert TOOLS not in html
-        refused = Client(enforce_csrf_checks=True)
-        refused.cookies = client.cookies
-        html = body(refused.post("/admin/login/"))
-        assert "Nothing was changed" in html
+    stranger = Client(enforce_csrf_checks=True)
+    stranger.force_login(factories.user("mallory@acme.example"))  # no staff
+    for said, response in (
+        ("Page not found", stranger.get("/nowhere")),
+        ("Nothing was changed", stranger.post("/admin/login/")),
+    ):
+        html = body(response)
+        assert said in html
         assert TOOLS not in html
         assert "mallory" not in html
-
-
-def test_admin_stylesheets_name_only_columns_that_exist() -> None:
-    css = (ROOT / "config" / "static" / "config" / "admin.css").read_text()
-    named = set(re.findall(r"#result_list \.field-(\w+)", css))
-    assert named
-    for name in named:
-        assert any(
-            hasattr(each, name) or name in {field.name for field in each.opts.fields}
-            for each in site._registry.values()
-        ), name
-
-
-def test_favicon_is_the_product_s(client: Client) -> None:
-    response = client.get("/favicon.ico")
-    assert re.fullmatch(r"/static/config/favicon\.[0-9a-f]{12}\.svg", response["Location"])
 
 
 @pytest.mark.parametrize("path", [WORKSPACES, HISTORY, DOCUMENTS])

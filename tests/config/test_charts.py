@@ -29,21 +29,6 @@ def test_chart_draws_each_number_in_proportion_to_its_scale() -> None:
     assert max(heights(small, "ok")) == 100
 
 
-@pytest.mark.parametrize(
-    ("highest", "numbers"),
-    [
-        (1, ["1"]),
-        (1520, ["1,000", "2,000"]),
-        (30_136, ["20,000", "40,000"]),
-        (100, ["50", "100"]),
-    ],
-)
-def test_grid_has_up_to_three_round_numbers(highest: int, numbers: list[str]) -> None:
-    html = bar_chart([Bar(date(2026, 3, 1), {"ok": highest})], label="Requests")
-    scale = html[html.index('<svg class="scale"') : html.index('<svg class="bars"')]
-    assert re.findall(r">([\d.,]+)</text>", scale) == [*numbers, "0"]
-
-
 def test_chart_draws_a_part_of_the_others_as_a_line_and_leaves_zeros_out_of_its_legend() -> None:
     days = [Bar(date(2026, 3, n), {"ok": 3, "errors": 0}, line={"downloads": n}) for n in (1, 3)]
     html = bar_chart(days, label="Requests")

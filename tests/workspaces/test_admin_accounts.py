@@ -88,9 +88,7 @@ def set_password(path: str) -> Any:
     return client.post(form.request["PATH_INFO"], passwords, follow=True)
 
 
-def test_new_account_sets_its_password_with_a_link_that_is_shown_once(
-    desk: Client, settings: Any
-) -> None:
+def test_new_account_sets_its_password_with_a_link_that_is_shown_once(desk: Client) -> None:
     link = link_of(desk.post(ADD, NEW))
     eve = User.objects.get(username="eve@support.example")
     assert (eve.email, eve.get_full_name()) == ("eve@support.example", "Eve Ek")
@@ -110,12 +108,7 @@ def test_new_account_sets_its_password_with_a_link_that_is_shown_once(
         (Action.PASSWORD_CHANGED, eve.username, ""),
     ]
     assert ConfirmedAddress.of(eve) is None  # it was not sent to the address
-    for host, offered in (("", False), ("mail.example", True)):
-        settings.EMAIL_HOST = host
-        html = body(Client().get(link, follow=True))
-        assert "A link works once, within 7 days, until the next sign-in." in html
-        assert ("Get a new link" in html) == offered
-        assert ("Setting a new password by e-mail" in body(desk.get(page_of(eve)))) == offered
+    assert "A link works once, within 7 days" in body(Client().get(link, follow=True))
 
 
 def test_link_of_a_new_account_is_valid_for_seven_days_and_as_nothing_else(
@@ -180,29 +173,27 @@ def test_right_to_every_workspace_needs_a_second_factor(
     assert told() == []
 
 
-def test_operator_is_made_with_a_reason_and_the_name_typed(acme: Tenant, desk: Client) -> None:
+@pytest.mark.parametrize(
+    ("name", "has", "made", "ended"),
+    [
+        ("operator", is_operator, Action.OPERATOR_MADE, Action.OPERATOR_ENDED),
+        ("support", is_support_staff, Action.SUPPORT_MADE, Action.SUPPORT_ENDED),
+    ],
+)
+def test_right_is_given_with_a_reason_and_the_name_typed_and_ended(
+    acme: Tenant, desk: Client, name: str, has: Any, made: Action, ended: Action
+) -> None:
     TOTPDevice.objects.create(user=acme.admin, name="app")
-    assert "sees every workspace" in body(desk.get(page_of(acme.admin, "make_operator")))
     for wrong in ({"typed": "ada"}, {"reason": ""}):
-        right(desk, acme.admin, "make-operator", **wrong)
-        assert not is_operator(User.objects.get(pk=acme.admin.pk))
-    right(desk, acme.admin, "make-operator")
-    assert is_operator(User.objects.get(pk=acme.admin.pk))
-    right(desk, acme.admin, "end-operator")
-    assert not is_operator(User.objects.get(pk=acme.admin.pk))
+        right(desk, acme.admin, f"make-{name}", **wrong)
+        assert not has(User.objects.get(pk=acme.admin.pk))
+    right(desk, acme.admin, f"make-{name}")
+    assert has(User.objects.get(pk=acme.admin.pk))
+    right(desk, acme.admin, f"end-{name}")
+    assert not has(User.objects.get(pk=acme.admin.pk))
     assert [(action, detail) for action, _, detail in told()] == [
-        (Action.OPERATOR_MADE, "She joins the team"),
-        (Action.OPERATOR_ENDED, "She joins the team"),
-    ]
-
-
-def test_account_of_a_member_keeps_its_sign_in(acme: Tenant, desk: Client) -> None:
-    TOTPDevice.objects.create(user=acme.admin, name="app")
-    right(desk, acme.admin, "make-support")
-    right(desk, acme.admin, "end-support")
-    assert [(action, detail) for action, _, detail in told()] == [
-        (Action.SUPPORT_MADE, "She joins the team"),
-        (Action.SUPPORT_ENDED, "She joins the team"),
+        (made, "She joins the team"),
+        (ended, "She joins the team"),
     ]
     assert Membership.objects.admins().filter(user=acme.admin).exists()
 
@@ -214,11 +205,6 @@ def test_account_with_an_odd_login_keeps_it_and_can_still_be_changed(desk: Clien
     change(desk, root, email="eva@x.example")
     root.refresh_from_db()
     assert (root.username, root.email) == ("root", "eva@x.example")
-    bob = factories.user("bob@bıg.example", is_staff=True)
-    assert change(desk, bob, first_name="Bob").status_code == 200
-    assert "Use only ASCII letters" in body(change(desk, bob, email="rob@bıg.example"))
-    bob.refresh_from_db()
-    assert (bob.username, bob.first_name) == ("bob@bıg.example", "Bob")
 
 
 def test_account_page_shows_workspaces_and_last_sign_in(acme: Tenant, desk: Client) -> None:

@@ -92,13 +92,6 @@ def test_invitation_s_link_is_shown_once_and_hashed(acme: Tenant, desk: Client) 
     assert entry[2:] == (EVE, "ADMIN")
 
 
-def test_invitation_s_link_ignores_host_header(acme: Tenant, desk: Client, settings: Any) -> None:
-    settings.BASE_URL = "https://api.acme.example"
-    url, form = workspace_page(acme.workspace, "invite"), {"email": EVE}
-    html = body(desk.post(url, form, headers={"host": "testserver:1337"}))
-    assert 'copyable">https://api.acme.example/admin/invitation/?token=' in html
-
-
 def test_without_a_mail_server_there_is_no_link(acme: Tenant, ada: Client, settings: Any) -> None:
     url, form = workspace_page(acme.workspace, "invite"), {"email": EVE}
     settings.SUPPORT_EMAIL = "help@example.com"
@@ -110,13 +103,10 @@ def test_without_a_mail_server_there_is_no_link(acme: Tenant, ada: Client, setti
     assert told() == []
 
 
-def test_invitation_form_names_its_errors(acme: Tenant, ada: Client, settings: Any) -> None:
+def test_member_is_not_invited(acme: Tenant, ada: Client, settings: Any) -> None:
     settings.EMAIL_HOST = "mail.example"
-    for email, text in (  # test_account_form_names_its_errors has more addresses
-        ("ceo@bıg.example", "Use only ASCII letters"),
-        (acme.admin.username.upper(), "This person is a member already:"),
-    ):
-        assert text in body(invite(ada, acme.workspace, email))
+    html = body(invite(ada, acme.workspace, acme.admin.username.upper()))
+    assert "This person is a member already:" in html
     assert told() == []
 
 
@@ -193,23 +183,11 @@ def test_invitation_that_was_sent_by_mail_confirms_the_address(acme: Tenant, set
     assert marked(acme, account) == (True, True)
 
 
-def test_invitation_confirms_earlier_account(acme: Tenant, umbrella: Tenant, settings: Any) -> None:
-    for tenant in (acme, umbrella):
-        eve = factories.user("Eve@Acme.example", is_staff=True)
-        opened(mailed_link(tenant, settings), staff.signed_in(eve)).post(PAGE)
-        assert tenant.workspace.memberships.filter(user=eve).exists()
-    confirmed = AuditEntry.objects.filter(action=Action.ADDRESS_CONFIRMED)
-    assert list(confirmed.values_list("member", "detail")) == [("Eve@Acme.example", EVE)]
-    assert marked(acme, eve) == (False, False)
-
-
 def test_invited_user_s_form_has_errors(acme: Tenant) -> None:
     eve = opened(link(acme))
     for changed, text in (
         ({"password1": "elevenchars", "password2": "elevenchars"}, "at least 12 characters"),
-        ({"password1": "123456789012", "password2": "123456789012"}, "entirely numeric"),
         ({"first_name": "a\0b"}, "Null characters are not allowed."),
-        ({"first_name": "a" * 151}, "at most 150 characters"),
     ):
         html = body(eve.post(PAGE, {**ACCOUNT, **changed}))
         assert text in html
@@ -267,15 +245,6 @@ def test_invitation_opens_no_deactivated_account(acme: Tenant) -> None:
     assert not acme.workspace.memberships.filter(user__username=EVE).exists()
 
 
-def test_invitation_of_an_account_without_access_to_the_admin_is_accepted(acme: Tenant) -> None:
-    eve = give_password(factories.user(EVE), SECRET)
-    browser = opened(link(acme))
-    form = {"username": EVE, "password": SECRET, "next": PAGE}
-    assert browser.post(reverse("admin:login"), form)["Location"] == PAGE
-    assert "You are now an admin of Acme." in body(browser.post(PAGE, follow=True))
-    assert acme.workspace.memberships.filter(user=eve).exists()
-
-
 def test_invitation_is_not_accepted_without_the_second_factor(acme: Tenant, settings: Any) -> None:
     eve = staff.signed_in(factories.user(EVE, is_staff=True))
     opened(link(acme), eve)
@@ -320,16 +289,10 @@ def test_invitation_is_used_once(acme: Tenant) -> None:
     assert User.objects.filter(username=EVE).count() == 1
 
 
-@pytest.mark.parametrize("workspaces", [1, 2])
-def test_invitations_that_are_accepted_at_once_make_one_account(
-    transactional_db: None,
-    acme: Tenant,
-    umbrella: Tenant,
-    monkeypatch: pytest.MonkeyPatch,
-    workspaces: int,
+def test_invitations_of_two_workspaces_that_are_accepted_at_once_make_one_account(
+    transactional_db: None, acme: Tenant, umbrella: Tenant
 ) -> None:
-    urls = (link(acme), link(umbrella)) if workspaces == 2 else [link(acme)] * 2
-    browsers = [opened(url, Client(raise_request_exception=False)) for url in urls]
+    browsers = [opened(link(each)) for each in (acme, umbrella)]
     # They are known, so neither waits, as if each came to a process of its own.
     for browser, user in zip(browsers, (acme.admin, umbrella.admin), strict=True):
         known_browser.remember(known := HttpResponse(), user)
@@ -348,14 +311,9 @@ def test_invitations_that_are_accepted_at_once_make_one_account(
             assert eventually(lambda: waiting_for_lock() == 2)  # both forms are valid
         responses = [each.result() for each in posted]
     assert User.objects.filter(username=EVE).count() == 1
-    if workspaces == 1:
-        assert sorted(each.status_code for each in responses) == [302, 410]
-    else:
-        places = {
-            each["Location"]: browser for each, browser in zip(responses, browsers, strict=True)
-        }
-        assert set(places) == {reverse("admin:login"), PAGE}
-        assert "Sign in to accept." in body(places[PAGE].get(PAGE))
+    places = {each["Location"]: browser for each, browser in zip(responses, browsers, strict=True)}
+    assert set(places) == {reverse("admin:login"), PAGE}
+    assert "Sign in to accept." in body(places[PAGE].get(PAGE))
 
 
 CLOSED = {
@@ -408,12 +366,3 @@ def test_invitations_are_throttled(acme: Tenant, monkeypatch: pytest.MonkeyPatch
     assert int(response["Retry-After"]) > 0
     assert "Too many attempts. Try again in" in body(response)
     opened(url, Client(REMOTE_ADDR="192.0.2.2"))
-
-
-def test_invitation_of_a_member_keeps_the_role(acme: Tenant) -> None:
-    bob = factories.user(EVE, is_staff=True)
-    client = opened(link(acme), staff.signed_in(bob))
-    Membership.objects.create(workspace=acme.workspace, user=bob, role="MEMBER")
-    client.post(PAGE)
-    assert acme.workspace.memberships.get(user=bob).role == "MEMBER"
-    assert Invitation.objects.get().accepted_at is not None

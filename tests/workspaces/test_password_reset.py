@@ -92,9 +92,8 @@ def test_link_of_an_email_sets_a_new_password(ada: User) -> None:
     assert "not valid" in Client().get(link(text)).content.decode()  # it works once
 
 
-@pytest.mark.parametrize("email", ["", "admin@acme.example"])
-def test_address_that_is_changed_is_told_and_its_links_end(ada: User, email: str) -> None:
-    User.objects.filter(pk=ada.pk).update(email=email)  # the login is an address anyway
+def test_address_that_is_changed_is_told_and_its_links_end(ada: User) -> None:
+    User.objects.filter(pk=ada.pk).update(email="")  # the login is an address anyway
     ask(ada.username)
     reset = link(sent_to(ada))
     outgoing.outbox.clear()
@@ -180,16 +179,6 @@ def test_link_of_an_email_ends(ada: User, settings: Any, why: str) -> None:
     assert "not valid" in Client().get(path).content.decode()
 
 
-def test_link_of_an_email_confirms_no_other_address(ada: User) -> None:
-    address, ada.username = ada.email, "ceo@acme.example"
-    ada.save()
-    ask(ada.username)
-    set_password(link(str(sent()[0].body)))
-    ada = User.objects.get(pk=ada.pk)
-    assert ada.confirmed_address.email == address
-    assert ConfirmedAddress.of(ada) is None
-
-
 @pytest.mark.parametrize("login", ["admin@acme.example", "nobody@acme.example"])
 def test_requests_are_limited_by_account_whether_it_exists_or_not(ada: User, login: str) -> None:
     for number in range(RESETS_OF_ACCOUNT.attempts):
@@ -237,16 +226,6 @@ def test_user_gets_an_email_when_a_new_browser_has_signed_in(ada: User) -> None:
     sent_to(ada)  # nothing more
 
 
-def test_forms_with_a_password_name_the_account_for_password_managers(ada: User) -> None:
-    client, form = staff.signed_in(ada), real_link(ada)[0]
-    own = [reverse("admin:password_change"), reverse("admin:confirm_password")]
-    for each, url in [(Client(), form), *((client, url) for url in own)]:
-        html = each.get(url, follow=True).content.decode()
-        [field] = re.findall(r'<input [^>]*autocomplete="username"[^>]*>', html)
-        assert 'type="text"' in field
-        assert f'value="{ada}" readonly' in field
-
-
 def real_link(user: User) -> tuple[str, str]:
     """A link's path, and its token."""
     uid = urlsafe_base64_encode(str(user.pk).encode())
@@ -254,11 +233,10 @@ def real_link(user: User) -> tuple[str, str]:
     return f"/admin/reset/{uid}/{token}/", token
 
 
-@pytest.mark.parametrize("slash", ["/", ""])
-def test_token_is_not_in_the_access_log(acme: Tenant, server: Server, slash: str) -> None:
+def test_token_is_not_in_the_access_log(acme: Tenant, server: Server) -> None:
     path, token = real_link(acme.admin)
-    response = server.request(path.rstrip("/") + slash)
-    assert response.status in (301, 302)
+    response = server.request(path.rstrip("/"))  # redirected to the path with a slash
+    assert response.status == 301
     assert eventually(lambda: "GET /admin/reset/" in server.log_of(response))
     assert token not in server.log()
 

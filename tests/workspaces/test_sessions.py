@@ -14,7 +14,6 @@ from audit.models import Action, AuditEntry
 from tests.support import staff
 from tests.support.factories import Tenant, at
 from tests.support.fixtures import AccessLog
-from tests.support.staff import asked
 from workspaces import changes
 from workspaces.accounts import sessions
 from workspaces.models import Session
@@ -40,16 +39,10 @@ def is_signed_in(client: Client) -> bool:
     return client.get(INDEX).status_code == 200
 
 
-@pytest.mark.parametrize("hours", [1, 4])
-def test_session_that_is_not_used_for_an_hour_ends(
-    acme: Tenant, wait: Wait, settings: Any, hours: int
-) -> None:
-    if hours != 1:  # by default
-        settings.SESSION_IDLE_MINUTES = hours * 60
-    ada = staff.signed_in(acme.admin)
-    wait(hours * 60 - 2)
+def test_session_that_is_not_used_for_an_hour_ends(ada: Client, wait: Wait) -> None:
+    wait(58)
     assert is_signed_in(ada)
-    wait(hours * 60 + 1)
+    wait(61)
     assert not is_signed_in(ada)
 
 
@@ -64,17 +57,6 @@ def test_session_ends_a_working_day_after_sign_in(acme: Tenant, wait: Wait) -> N
     ada.force_login(acme.admin)
     wait(30)
     assert is_signed_in(ada)
-
-
-def test_session_is_stored_once_a_minute(ada: Client, wait: Wait) -> None:
-
-    def stored() -> list[str]:
-        return [sql for sql in asked(ada, INDEX) if sql.startswith('UPDATE "workspaces_session"')]
-
-    assert stored() == []
-    wait(1.1)
-    assert len(stored()) == 1
-    assert stored() == []
 
 
 def test_access_log_names_a_page_s_user(acme: Tenant, access_log: AccessLog) -> None:
@@ -154,22 +136,15 @@ def test_nobody_ends_another_user_s_session(acme: Tenant, umbrella: Tenant) -> N
     assert not AuditEntry.objects.filter(action=Action.SESSIONS_ENDED).exists()
 
 
-def test_recent_sign_ins_show_failed_ones_of_the_own_account(acme: Tenant) -> None:
-    for login in (acme.admin.username, "eve@x.example"):
-        form = {"username": login, "password": "wrong"}
-        Client(headers={"user-agent": EDGE}).post(reverse("admin:login"), form)
-    page: Any = staff.signed_in(acme.admin).get(SECURITY)
-    assert [each.browser for each in page.context["sign_ins"]] == ["Edge on Linux"]
-    assert "Failed" in page.content.decode()
-
-
-def test_failed_sign_ins_displace_no_other_ones(acme: Tenant, ada: Client) -> None:
+def test_recent_sign_ins_of_the_own_account_show_both_kinds(acme: Tenant, ada: Client) -> None:
     login = acme.admin.username
     staff.happened(12, action=Action.LOGIN_FAILED, person=login)
     staff.happened(12, action=Action.LOGIN, person=login, created_at=at("2026-02-01 12:00:00"))
+    staff.happened(1, action=Action.LOGIN_FAILED, person="eve@x.example")
     page: Any = ada.get(SECURITY)
     shown = [each.action for each in page.context["sign_ins"]]
     assert shown == [Action.LOGIN_FAILED] * 10 + [Action.LOGIN] * 10
+    assert "Failed" in page.content.decode()
 
 
 def test_account_that_is_opened_again_has_none_of_its_earlier_sessions(acme: Tenant) -> None:
