@@ -128,7 +128,7 @@ def test_form_that_was_sent_too_late_is_sent_after_the_password(
 def everything() -> list[Any]:
     """What a page of keys, webhooks, accounts or workspaces could change."""
     of_accounts = (User, User.groups.through, Workspace, Membership, Invitation)
-    tables = (*of_accounts, TOTPDevice, ApiKey, Endpoint, AuditEntry)
+    tables: tuple[Any, ...] = (*of_accounts, TOTPDevice, ApiKey, Endpoint, AuditEntry)
     return [list(table._default_manager.order_by("pk").values()) for table in tables]
 
 
