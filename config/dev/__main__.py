@@ -10,8 +10,13 @@ from config import env
 from config.dev import services
 
 # What a laptop has unless its user says otherwise. One process counts the requests.
-VARIABLES = {"REDIS_URL": "memory://", "HTTPS_ONLY": "no", "EMAIL_URL": "mailbox://localhost"}
-VARIABLES |= {"SECOND_FACTOR": "nobody", "WEBHOOK_TARGETS": "any"}
+VARIABLES = {
+    "REDIS_URL": "memory://",
+    "HTTPS_ONLY": "no",
+    "EMAIL_URL": "mailbox://localhost",
+    "SECOND_FACTOR": "nobody",
+    "WEBHOOK_TARGETS": "any",
+}
 PORT = os.environ.get("PORT") or "8000"
 if PORT.isascii() and PORT.isdigit() and int(PORT) <= 65535:  # `run` refuses any other
     VARIABLES["BASE_URL"] = f"http://{services.HOST}:{PORT}"

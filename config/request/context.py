@@ -51,7 +51,7 @@ class Notes:
         """Why the request was refused, for the log; "" if it was not."""
         if self.error is None:
             return ""
-        return (self.error.reason or self.error.text).partition("\n")[0]  # PostgreSQL's has lines
+        return (self.error.reason or self.error.text).partition("\n")[0]  # PostgreSQL sends several
 
 
 def request_id() -> str:
