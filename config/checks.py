@@ -66,7 +66,6 @@ def asks_service(name: str, *tags: str, hint: str) -> Callable[..., Any]:
 
 @register()
 def environment(**kwargs: Any) -> list[CheckMessage]:
-    """What the service refuses to start with."""
     return [
         Error(f"{each.name} is not set.", hint=f"Set it to {each.help}.", id="config.E001")
         for each in env.missing()
@@ -75,7 +74,6 @@ def environment(**kwargs: Any) -> list[CheckMessage]:
 
 @asks_service("config.002", "readyz database", hint=DATABASE)
 def database() -> Found:
-    """Its migrations, its version, and ours."""
     executor = MigrationExecutor(connection)
     if plan := executor.migration_plan(executor.loader.graph.leaf_nodes()):
         text = f"The database lacks {', '.join(str(migration) for migration, _ in plan)}."
@@ -147,8 +145,9 @@ def operation() -> Found:
             unit = line.split()[0]
             yield Error(f"{unit} has failed.", hint=f"Look at: journalctl -u {unit}")
         clock = _run("timedatectl", "show", "--property", "NTPSynchronized", "--value").strip()
+        kind = Warning if clock == "no" else Info
         text = f"The clock is synchronised: {clock or 'unknown'}."
-        yield (Warning if clock == "no" else Info)(text, hint="Install systemd-timesyncd.")
+        yield kind(text, hint="Install systemd-timesyncd.")
     if TLS.exists():
         pem = ssl.get_server_certificate(NGINX, timeout=SECONDS)
         ends = x509.load_pem_x509_certificate(pem.encode()).not_valid_after_utc
