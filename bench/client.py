@@ -30,8 +30,6 @@ class Request(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What became of a request."""
-
     endpoint: str
     due: float  # when it was sent, on the monotonic clock
     seconds: float  # from then to the response's last byte
@@ -67,7 +65,6 @@ class Client:
         self.outcomes: list[Outcome] = []
 
     async def send(self, request: Request) -> None:
-        """Sends a request, and notes its outcome."""
         due, status, size, problem, head = time.monotonic(), 0, 0, "", b""
         writer = None
         try:

@@ -71,7 +71,6 @@ class Workspace(NamedTuple):
 
 
 def workspaces(scale: Scale) -> list[Workspace]:
-    """The large workspace, then the small ones."""
     found, first, secret = list[Workspace](), 0, os.environ["SECRET_KEY"].encode()
     for number in range(scale.workspaces + 1):
         documents = scale.documents_each if number else scale.documents

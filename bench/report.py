@@ -15,8 +15,8 @@ import psutil
 
 from bench import log
 from bench.loading import ROOT
-from bench.rounds import GROWTH, Costs
-from bench.servers import DRF, OURS, STARLETTE
+from bench.rounds import GROWTH, LARGE_FILE, Costs
+from bench.servers import DRF, NGINX, OURS, STARLETTE
 from bench.stack import Stack
 from bench.traffic import DETAIL, LIST25, LIST100, ME
 
@@ -27,6 +27,7 @@ TARGETS = {
     LIST100: {STARLETTE: 0.93, DRF: 12},
     DETAIL: {STARLETTE: 0.60, DRF: 13},
     ME: {STARLETTE: 0.55, DRF: 13},
+    LARGE_FILE: {NGINX: 0.4},
 }
 
 
@@ -86,7 +87,6 @@ def targets(costs: Costs) -> list[Row]:
 
 
 def measured(costs: Costs) -> list[str]:
-    """All measurements, of each endpoint and case with each variant."""
     rows = [
         [f"`{case}`", variant, *map(spread, zip(*rounds, strict=True))]
         for case, variants in costs.items()

@@ -18,13 +18,14 @@ from bench import log, traffic
 from bench.client import Client, Request, counts
 from bench.loading import Scale, workspaces
 from bench.peers import REQUESTS_PER_MINUTE
-from bench.servers import OURS, Server, Variant, serving
+from bench.servers import NGINX, OURS, Server, Variant, nginx_alone, serving
 from bench.stack import Stack
 from bench.traffic import DOWNLOAD, ENDPOINTS, LIST25, ME, PATHS, Disagreement, Target
 
 CONNECTIONS = 32  # so many that every worker has some for each of its threads
 FEWEST = 3  # responses that a measurement has at least, however long it takes
 PAGE, SMALL, DEEP = "page 1", "page 1 of a small workspace", "a page in the middle"
+LARGE_FILE = "a download of 1 MB"  # the newest document of the large workspace
 SMALL_ME, LARGE_ME = "/me of a small workspace", "/me of the large workspace"
 # Searches that cost much: what is frequent, alone and not together, and all that can be asked for.
 SEARCHES = (
@@ -92,12 +93,14 @@ def measure_all(stack: Stack, scale: Scale, variants: Mapping[str, Variant]) -> 
     costs: Costs = defaultdict(lambda: defaultdict(list))
     learned: Learned = {}
     for number in range(scale.rounds):
-        with serving(variants, stack.folder) as servers:
+        alone = nginx_alone(stack.folder, f"{scale.name}/1")
+        with serving(variants, stack.folder) as servers, alone as nginx:
             learned = learned or _learn(stack, scale, servers)
             log(f"round {number + 1} of {scale.rounds}")
             for name, server in servers.items():
                 for endpoint in ENDPOINTS:  # its processes become warm
                     measure(stack, server, learned[endpoint][name], scale.seconds / 4)
+            servers[NGINX] = nginx
             for turn, case in enumerate(learned, number):
                 names = list(learned[case])
                 first = turn % len(names)  # another one begins each time
@@ -140,12 +143,13 @@ def _learn(stack: Stack, scale: Scale, servers: Mapping[str, Server]) -> Learned
     paths |= {case: f"{PATHS[LIST25]}&{case}" for case in GROWTH if case.startswith("status=")}
     paths |= {case: f"/api/v1/{case}" for case in GROWTH if case.startswith("search?")}
     paths |= {SMALL_ME: PATHS[ME], LARGE_ME: PATHS[ME]}
-    paths["a download of 1 MB"] = traffic.target(DOWNLOAD, large).path
+    paths[LARGE_FILE] = traffic.target(DOWNLOAD, large).path
     for case, path in paths.items():
         where = small if case in (SMALL, SMALL_ME) else [large]
         found[case][OURS] = [
             Target("", each, path, traffic.body(client, each, path)) for each in where
         ]
+    found[LARGE_FILE][NGINX] = found[LARGE_FILE][OURS]
     return found
 
 

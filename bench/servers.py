@@ -9,10 +9,14 @@ import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from string import Template
 from typing import NamedTuple
 
 import httpx
 import psutil
+from botocore.auth import S3SigV4QueryAuth
+from botocore.awsrequest import AWSRequest
+from botocore.credentials import Credentials
 
 from bench.loading import ROOT
 from config.dev.services import HOST, die_with_parent
@@ -21,7 +25,7 @@ from config.ports import free_port
 PATIENCE = 60.0  # seconds that anything gets to start or to stop
 CORES = sorted(os.sched_getaffinity(0))
 WORKERS = len(CORES)  # processes, for all
-OURS, DRF, STARLETTE = "this service", "stock DRF", "raw Starlette"
+OURS, DRF, STARLETTE, NGINX = "this service", "stock DRF", "raw Starlette", "nginx alone"
 Process = subprocess.Popen[bytes]
 
 
@@ -95,7 +99,6 @@ def started(command: Sequence[str], environment: Mapping[str, str], log: Path) -
 
 
 def children(process: Process) -> list[psutil.Process]:
-    """All processes below one."""
     with contextlib.suppress(psutil.NoSuchProcess):
         return psutil.Process(process.pid).children(recursive=True)
     return []
@@ -113,7 +116,6 @@ def wait(port: int) -> None:
 
 
 def pin(process: psutil.Process, cores: Iterable[int]) -> None:
-    """Keeps all threads of a process to these cores."""
     with contextlib.suppress(psutil.NoSuchProcess, ProcessLookupError):
         for thread in process.threads():
             os.sched_setaffinity(thread.id, cores)
@@ -146,3 +148,20 @@ def serving(variants: Mapping[str, Variant], folder: Path) -> Iterator[dict[str,
             for worker, core in zip(family, CORES, strict=False):
                 pin(worker, [core])
         yield servers
+
+
+@contextlib.contextmanager
+def nginx_alone(folder: Path, key: str) -> Iterator[Server]:
+    """nginx that sends one object, without a key, a limit or an audit entry."""
+    port, store = free_port(), os.environ["S3_ENDPOINT_URL"].partition("//")[2]
+    signed = AWSRequest("GET", f"http://{store}/{os.environ['S3_BUCKET']}/{key}")
+    keys = Credentials(os.environ["S3_ACCESS_KEY_ID"], os.environ["S3_SECRET_ACCESS_KEY"])
+    S3SigV4QueryAuth(keys, "s3", "us-east-1", 86_400).add_auth(signed)
+    object = str(signed.url).removeprefix(f"http://{store}")
+    template = Template((ROOT / "bench" / "peers" / "nginx.conf").read_text())
+    values = {"port": port, "workers": WORKERS, "store": store, "object": object}
+    (folder / "nginx.conf").write_text(template.substitute(values))
+    command = ["nginx", "-p", f"{folder}/", "-c", f"{folder}/nginx.conf", "-g", "daemon off;"]
+    with started(command, {}, folder / "nginx.log") as process, httpx.Client() as client:
+        wait(port)
+        yield Server(NGINX, port, process, client)

@@ -106,7 +106,6 @@ def _front(folder: Path, port: int, ports: Mapping[str, int]) -> list[str]:
 
 @contextlib.contextmanager
 def serving(stack: Stack) -> Iterator[Node]:
-    """A node that serves."""
     environment = {"X_ACCEL_DOWNLOADS": "yes", "TRUSTED_PROXIES": "1", "DATABASE_OWNER_URL": ""}
     with contextlib.ExitStack() as stopping:
         instances, port = list[Instance](), free_port()
