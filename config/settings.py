@@ -178,7 +178,11 @@ _PDFS = {
     "secret_key": env.text("S3_SECRET_ACCESS_KEY", help="the secret key of the object storage")
     or None,
     "security_token": None,  # a token among boto3's own variables is not of these keys
-    "region_name": env.text("S3_REGION", "us-east-1", help="the region of the object storage"),
+    "region_name": env.text(
+        "S3_REGION",
+        "us-east-1",
+        help="the region of the bucket; a file is not read with another one",
+    ),
     "object_parameters": {"ServerSideEncryption": _ENCRYPTION} if _ENCRYPTION else {},
 }
 _WITNESS = {
