@@ -193,9 +193,10 @@ class ApiKey(models.Model):
         Returns and raises what `ApiKeyManager.issue` does, and raises AlreadyEnded if this key does
         not work any more.
         """
-        if ApiKey.objects.active().select_for_update().filter(pk=self.pk).first() is None:
-            raise AlreadyEnded
         old = ApiKey.objects.filter(pk=self.pk)
+        old.select_for_update().first()  # two at once: the second sees the end that the first set
+        if not old.active().exists():
+            raise AlreadyEnded
         if ends_in is not None:
             ends_at = Now() + ends_in
             ends_later = Q(expires_at=None) | Q(expires_at__gt=ends_at)

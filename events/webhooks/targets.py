@@ -62,7 +62,7 @@ def check_url(url: str) -> None:
     if "#" in url:
         raise ValueError("Leave out the part from # on: no server receives it.")
     host = parts.hostname or ""
-    is_address = ":" in host or host.rstrip(".").rpartition(".")[2].isdigit()
+    is_address = ":" in host or host.rpartition(".")[2].isdigit()
     is_local = host == "localhost" and _public_only()
     if is_local or (is_address and not is_allowed(host)):
         raise ValueError("Use a public address: this one is reachable from some networks only.")

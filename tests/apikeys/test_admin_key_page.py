@@ -1,23 +1,28 @@
 """The page of one key: what it says, to whom, and rolling the key."""
 
 import re
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, suppress
 from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.db import connection, transaction
 from django.db.models.functions import Now
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import strip_tags
 
-from apikeys.models import ApiKey
+from apikeys.models import AlreadyEnded, ApiKey
 from apikeys.usage.models import KeyAddress
 from audit.models import Action, AuditEntry
 from tests.support import factories, staff, usage
 from tests.support.cast import form_of, page_of, raw_of
 from tests.support.client import get
+from tests.support.database import waiting_for_lock
 from tests.support.factories import Tenant, at, uid
+from tests.support.server import eventually
 from tests.support.staff import asked, body
 from workspaces.models import Membership
 
@@ -136,10 +141,12 @@ def left(key: ApiKey) -> timedelta:
     return key.expires_at - timezone.now()
 
 
-@pytest.mark.parametrize("hours", [0, 1, 24, 168])
+@pytest.mark.parametrize(("hours", "expires_in"), [(0, None), (1, None), (24, 300), (168, None)])
 def test_key_roll_creates_a_key_and_the_old_one_ends_later(
-    acme: Tenant, ada: Client, hours: int
+    acme: Tenant, ada: Client, hours: int, expires_in: int | None
 ) -> None:
+    if expires_in:  # days
+        ApiKey.objects.filter(pk=acme.key.pk).update(expires_at=Now() + timedelta(expires_in))
     response = roll(ada, acme.key, str(hours))
     new = ApiKey.objects.exclude(pk=acme.key.pk).get()
     assert (new.workspace, new.name, new.expires_at) == (acme.workspace, "Acme sync", None)
@@ -204,6 +211,34 @@ def test_key_that_ended_cannot_be_rolled(acme: Tenant, ada: Client) -> None:
     ):
         assert "has ended already" in body(response)
     assert ApiKey.objects.count() == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_rolls_of_a_key_at_once_make_one_key(acme: Tenant) -> None:
+    def roll() -> bool:
+        with suppress(AlreadyEnded), closing(connection):
+            return bool(acme.key.roll(by=acme.admin, ends_in=timedelta()))
+        return False
+
+    with ThreadPoolExecutor(2) as pool:
+        with transaction.atomic():
+            ApiKey.objects.select_for_update().get(pk=acme.key.pk)
+            rolls = [pool.submit(roll) for _ in range(2)]
+            assert eventually(lambda: waiting_for_lock() == 2)
+        assert sorted(each.result() for each in rolls) == [False, True]
+    assert ApiKey.objects.count() == 2
+
+
+@pytest.mark.parametrize(
+    ("hours", "end", "lately"),
+    [(None, {}, False), (23, {}, True), (25, {}, False), (1, {"revoked_at": Now()}, False)],
+)
+def test_key_is_in_use_if_it_works_and_was_used_within_a_day(
+    acme: Tenant, hours: int | None, end: dict[str, Any], lately: bool
+) -> None:
+    used = None if hours is None else timezone.now() - timedelta(hours=hours)
+    ApiKey.objects.filter(pk=acme.key.pk).update(last_used_at=used, **end)
+    assert ApiKey.objects.get().was_used_lately == lately
 
 
 def test_key_that_was_rolled_names_its_successor(acme: Tenant, ada: Client) -> None:

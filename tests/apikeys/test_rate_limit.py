@@ -2,13 +2,11 @@
 
 import os
 import re
-import socket
 import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
 from uuid import uuid4
 
 import pytest
@@ -17,13 +15,14 @@ from django.utils import timezone
 from pytest_django import Settings
 from redis import Redis
 
+from apikeys import throttling
 from apikeys.models import ApiKey
 from config import cache
 from config.api.parameters import REQUESTS_PER_MINUTE, WINDOW
 from tests.support.cast import counted, left, used_up, with_window
 from tests.support.client import Response
 from tests.support.factories import Tenant
-from tests.support.proxy import HOST, Proxy
+from tests.support.proxy import HOST, Proxy, silent
 from tests.support.server import Server, eventually
 
 
@@ -90,6 +89,14 @@ def test_throttle_does_not_count_a_401(acme: Tenant) -> None:
     assert (response.status, quota(response)) == (401, {})
     ApiKey.objects.update(revoked_at=None)
     assert acme.get("/me").status == 200
+    assert is_429(acme.get("/me"))
+
+
+def test_throttle_says_at_least_one_second_when_the_window_has_just_ended(
+    acme: Tenant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    usage = {"count": 301, "should_limit": True, "time_left": -1}
+    monkeypatch.setattr(throttling, "get_usage", lambda *args, **options: usage)
     assert is_429(acme.get("/me"))
 
 
@@ -204,6 +211,13 @@ def test_counter_expires_after_its_window(acme: Tenant) -> None:
     assert WINDOW <= redis.ttl(name) <= 2 * WINDOW
 
 
+def test_counters_that_a_thread_remembers_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cache, "COUNTERS", 3)
+    for number in range(9):
+        caches["default"].add(f"{uuid4()}", number, WINDOW)
+        assert len(caches["default"]._added) <= 3
+
+
 def test_counter_uses_redis_again_when_its_kept_connection_has_died(
     settings: Settings,
 ) -> None:
@@ -223,13 +237,8 @@ def test_counter_uses_redis_again_when_its_kept_connection_has_died(
 
 @pytest.mark.parametrize("connects", [True, False])
 def test_counter_waits_once_for_a_silent_redis(settings: Settings, connects: bool) -> None:
-    with socket.create_server((HOST, 0), backlog=0) as silent, ExitStack() as stack:
-        if not connects:  # its queue is full
-            for _ in range(4):
-                waiting = stack.enter_context(socket.socket())
-                waiting.setblocking(False)
-                waiting.connect_ex(silent.getsockname())
-        settings.REDIS_URL = f"redis://{HOST}:{silent.getsockname()[1]}"
+    with silent(connects=connects) as port:
+        settings.REDIS_URL = f"redis://{HOST}:{port}"
         settings.REDIS_TIMEOUT = 1
         cache._thread = threading.local()
         start, name = time.monotonic(), uuid4().hex

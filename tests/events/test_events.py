@@ -151,7 +151,7 @@ def test_events_refuse_other_parameters(
         assert expected in response.error
 
 
-def test_events_cursor_that_was_changed_or_is_another_workspaces_is_400(
+def test_events_cursor_that_was_changed_or_is_of_another_workspace_or_list_is_400(
     acme: Tenant, umbrella: Tenant
 ) -> None:
     cursor = feed_page(acme)["nextCursor"]
@@ -159,6 +159,10 @@ def test_events_cursor_that_was_changed_or_is_another_workspaces_is_400(
     assert acme.get(f"/events?after={quote(changed)}").status == 400
     assert umbrella.get(f"/events?after={quote(cursor)}").status == 400
     assert acme.get(f"/events?after={quote(cursor)}").status == 200
+    factories.listed(acme.workspace, 2)
+    of_list = acme.get("/documents?limit=1").json()["nextCursor"]
+    assert acme.get(f"/events?after={quote(of_list)}").status == 400
+    assert acme.get(f"/documents?cursor={quote(cursor)}").status == 400
 
 
 NOW = "2026-03-01T00:00:00Z"

@@ -15,7 +15,7 @@ from events import purge
 from events.models import Event
 from events.webhooks import monitoring, queue, secrets, services
 from events.webhooks.models import Attempt, Delivery, DeliveryState, Endpoint
-from events.webhooks.policy import AT_ONCE, DELAYS, next_delay
+from events.webhooks.policy import AT_ONCE, ATTEMPT_SECONDS, DELAYS, next_delay
 from tests.support import factories
 from tests.support.database import execute, url_of
 from tests.support.factories import Tenant
@@ -64,6 +64,8 @@ def test_ten_are_claimed_for_an_endpoint_until_their_attempts_or_claims_end(
     waiting(acme, 30)
     first = claim()
     assert len(first) == AT_ONCE == 10
+    longest = timezone.now() + timedelta(seconds=ATTEMPT_SECONDS)
+    assert all(each.claimed_until and each.claimed_until > longest for each in first)
     assert claim() == []
     end(first[:4])
     assert len(claim()) == 4
@@ -184,33 +186,50 @@ def test_endpoint_is_switched_off_after_five_days_without_success_or_by_410(
 
 
 def test_endpoint_fails_until_an_attempt_succeeds_or_all_that_failed_is_given_up(
-    acme: Tenant,
+    acme: Tenant, umbrella: Tenant
 ) -> None:
-    waiting(acme)
+    made = waiting(acme)
+    theirs, _ = endpoint(umbrella, URL, failing_since=timezone.now())
+
+    def since() -> datetime | None:
+        made.refresh_from_db()
+        return made.failing_since
+
     end(claim(), None)
-    since = Endpoint.objects.get().failing_since
-    assert since is not None
+    first = since()
+    assert first is not None
     due_now()
     end(claim(), 500)
-    assert Endpoint.objects.get().failing_since == since
+    assert since() == first
     due_now()
     end(claim())
-    assert Endpoint.objects.get().failing_since is None
+    assert since() is None
     factories.listed(acme.workspace, 1)
     end(claim(), 500)
     failing_for(5.1)
     Delivery.objects.update(failures=len(DELAYS) - 1)
     due_now()
-    end(claim(), 500)
-    assert set(Delivery.objects.values_list("state", flat=True)) == {DELIVERED, FAILED}
-    found = Endpoint.objects.get()
-    assert (found.enabled, found.failing_since) == (True, None)
-    factories.listed(acme.workspace, 1)
+    last = claim()
+    factories.listed(acme.workspace, 1)  # it has not failed yet
+    end(last, 500)
+    assert (since(), made.enabled) == (None, True)
     end(claim(), 500)
     failing_for(5.1)
     factories.listed(acme.workspace, 1)
     end(claim(), 500)  # the first attempt of another one, while the one before is still tried
-    assert not Endpoint.objects.get().enabled
+    assert since() is not None
+    assert not made.enabled
+    theirs.refresh_from_db()
+    assert theirs.failing_since is not None  # no result is about it
+
+
+def test_delivery_of_an_endpoint_that_was_deleted_just_now_is_not_attempted(
+    acme: Tenant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    services.delete(waiting(acme), by=acme.admin)
+    before = queue.CLAIM.replace("AND endpoint.deleted_at IS NULL", "")
+    monkeypatch.setattr(queue, "CLAIM", before)  # as if it was deleted right after the statement
+    assert claim() == []
 
 
 def test_result_counts_once_and_only_for_the_process_that_has_the_claim(acme: Tenant) -> None:

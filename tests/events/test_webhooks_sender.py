@@ -14,9 +14,10 @@ import httpcore
 import pytest
 from standardwebhooks import Webhook
 
-from events.webhooks import policy, secrets, sender
+from events.webhooks import policy, secrets, sender, targets
 from events.webhooks.models import Attempt, Delivery, Endpoint
 from tests.support.nginx import program
+from tests.support.proxy import silent
 from tests.support.receiver import Receiver, closed_port, receiving
 
 NOT_PUBLIC = "The host's name leads to an address that is not public."
@@ -93,7 +94,9 @@ def test_attempt_ends_while_the_host_s_name_is_being_resolved(
     monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: released.wait(30) and [])
     monkeypatch.setattr(policy, "ATTEMPT_SECONDS", 0.5)
     try:
-        assert "within" in send("https://hooks.example.com/").error
+        result = send("https://hooks.example.com/")
+        assert "within" in result.error
+        assert result.milliseconds < 10_000
     finally:
         released.set()
 
@@ -210,6 +213,15 @@ def test_name_is_resolved_once_and_the_connection_goes_to_one_of_its_addresses(
     assert result.succeeded
     assert asked == ["rebinding.example.com"]
     assert checked.received[0].headers["host"] == f"rebinding.example.com:{checked.port}"
+
+
+def test_address_that_does_not_respond_leaves_time_for_the_next_one(
+    laptop: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(targets, "CONNECT_SECONDS", 0.3)
+    with receiving(address="127.0.0.2") as works, silent("127.0.0.9", works.port):
+        resolving(monkeypatch, ["127.0.0.9", "127.0.0.2"])
+        assert send(works.url(host="hooks.example.com")).succeeded
 
 
 # --- TLS -------------------------------------------------------------------------------------

@@ -1,8 +1,10 @@
 """A TCP proxy in front of a service, which a test can cut, silence and restore."""
 
 import asyncio
+import socket
 import threading
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import ExitStack, contextmanager
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -169,3 +171,14 @@ class Proxy:
             writer.write(block)
             await writer.drain()
             self.forwarded += len(block) if counted else 0
+
+
+@contextmanager
+def silent(address: str = HOST, port: int = 0, *, connects: bool = False) -> Iterator[int]:
+    """A port that sends nothing. Without `connects`, nobody can connect: its queue is full."""
+    with socket.create_server((address, port), backlog=0) as server, ExitStack() as stack:
+        for _ in range(0 if connects else 4):
+            waiting = stack.enter_context(socket.socket())
+            waiting.setblocking(False)
+            waiting.connect_ex(server.getsockname())
+        yield int(server.getsockname()[1])
