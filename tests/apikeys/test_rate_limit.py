@@ -7,6 +7,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -213,9 +214,10 @@ def test_counter_expires_after_its_window(acme: Tenant) -> None:
 
 def test_counters_that_a_thread_remembers_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cache, "COUNTERS", 3)
+    counters: Any = caches["default"]
     for number in range(9):
-        caches["default"].add(f"{uuid4()}", number, WINDOW)
-        assert len(caches["default"]._added) <= 3
+        counters.add(f"{uuid4()}", number, WINDOW)
+        assert len(counters._added) <= 3
 
 
 def test_counter_uses_redis_again_when_its_kept_connection_has_died(
