@@ -9,6 +9,7 @@ from config import env, systemd
 
 def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+    os.environ["ROLE"] = "all"  # commands need all apps, also in the container of the API
     command = sys.argv[1:2]
     if command == ["deliver_webhooks"] or "--follow" in sys.argv:
         systemd.start()

@@ -40,7 +40,7 @@ THREADS = of_the_unit(r"BLOCKING_THREADS=(\d+)")
 GRANIAN = f"granian --log-level warning --host {HOST} --port {{port}}"
 WSGI = "--interface wsgi --http 1 --no-ws --respawn-failed-workers --workers-kill-timeout 30 \
 config.wsgi:application --blocking-threads"
-API = {"DJANGO_SETTINGS_MODULE": "config.api_settings", "LOG_FORMAT": "json"}
+API = {"ROLE": "api", "LOG_FORMAT": "json"}
 API |= {"GRANIAN_BLOCKING_THREADS_IDLE_TIMEOUT": "600"}
 # redis-py uses hiredis wherever it is importable; requirements.txt does not have it.
 AS_INSTALLED = {"PYTHONPATH": str(ROOT / "bench" / "peers" / "without_hiredis")}

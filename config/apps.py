@@ -1,9 +1,6 @@
-"""The project as an app, with its system checks and the `run` command; and the admin."""
+"""The project as an app, with its system checks and the `run` command."""
 
 from django.apps import AppConfig
-from django.contrib import admin
-from django.contrib.admin import apps as admin_apps
-from django.contrib.staticfiles import apps as static_files_apps
 
 from config.connections import connect_receivers
 
@@ -15,21 +12,3 @@ class ConfigConfig(AppConfig):
         from config import checks  # noqa: F401, PLC0415 - registers them
 
         connect_receivers()
-
-
-class AdminConfig(admin_apps.AdminConfig):
-    default_site = "workspaces.accounts.site.Site"
-
-    def ready(self) -> None:
-        super().ready()
-        # django-otp's pages of all devices, with their secrets.
-        from django_otp.plugins.otp_static.models import StaticDevice  # noqa: PLC0415
-        from django_otp.plugins.otp_totp.models import TOTPDevice  # noqa: PLC0415
-
-        admin.site.unregister([StaticDevice, TOTPDevice])
-
-
-class StaticFilesConfig(static_files_apps.StaticFilesConfig):
-    """Django's static files without those that no page of ours links to."""
-
-    ignore_patterns = [*static_files_apps.StaticFilesConfig.ignore_patterns, "i18n"]

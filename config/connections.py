@@ -87,7 +87,7 @@ def connect_receivers() -> None:
     `fetch_first` finds a dead connection instead, and `close_failed` closes a failed one.
     """
     connection_created.connect(close_with_thread)
-    if settings.API_ONLY:
+    if not settings.SERVES_PAGES:
         request_started.disconnect(reset_queries)
         request_started.disconnect(close_old_connections)
         request_finished.disconnect(close_old_connections)

@@ -6,13 +6,13 @@ header. The response names no cause, since anybody may read it; the log does.
 
 import logging
 import time
-from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from threading import Lock
 
 from django.core.checks import run_checks
 from django.db import DEFAULT_DB_ALIAS, connection
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponsePermanentRedirect
+from django.middleware import common
 from django.views.decorators.http import require_safe
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
@@ -83,9 +83,10 @@ def metrics(request: HttpRequest) -> HttpResponse:
     return HttpResponse(generate_latest(), content_type=CONTENT_TYPE_LATEST)
 
 
-VIEWS = {"/healthz": live, "/readyz": ready, "/metrics": metrics}
+class CommonMiddleware(common.CommonMiddleware):
+    """Django's, which refuses a Host header that is not ours, but not for these paths."""
 
-
-def middleware(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[..., HttpResponse]:
-    """Responds to these paths, before any middleware that reads or counts more of the request."""
-    return lambda request: VIEWS.get(request.path_info, get_response)(request)
+    def process_request(self, request: HttpRequest) -> HttpResponsePermanentRedirect | None:
+        if request.path_info in ("/healthz", "/readyz", "/metrics"):
+            return None
+        return super().process_request(request)

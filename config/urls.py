@@ -1,31 +1,44 @@
-"""Every URL of the service: the API's, and those of pages."""
+"""The URLs: health checks in every process, and the API, pages or both, as `ROLE` says."""
 
-from django.contrib import admin
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.templatetags.static import static
-from django.urls import path
-from django.views.generic import RedirectView
+from typing import Any
 
-from config import api_urls
-from config.api_urls import handler400, handler403, handler404, handler500  # noqa: F401
-from config.console import system
-from config.docs import pages as docs
-from workspaces.accounts.invitation_views import invitation
+from django.conf import settings
+from django.urls import include, path, re_path
 
+from config import health
+from config.api import openapi
+from config.api.viewsets import UnknownPath
+from documents.api.views import DocumentViewSet
+from documents.download.views import DownloadViewSet
+from documents.search.views import SearchViewSet
+from events.views import EventViewSet
+from workspaces.views import MeViewSet
 
-def favicon(request: HttpRequest) -> HttpResponse:
-    """For browsers that look for an icon where no page has named one."""
-    return HttpResponseRedirect(static("config/favicon.svg"))
+get: dict[str, Any] = {"get": "retrieve"}
 
-
-urlpatterns = [
-    *api_urls.urlpatterns,
-    path("api/docs", docs.page, name="docs"),
-    path("api/docs/", RedirectView.as_view(pattern_name="docs")),
-    path("api/docs/<path:path>", docs.page, name="docs"),
-    path("favicon.ico", favicon),
-    path("", RedirectView.as_view(pattern_name="docs")),
-    path("admin/invitation/", invitation, name="invitation"),
-    path("admin/system/", admin.site.admin_view(system.page), name="system"),
-    path("admin/", admin.site.urls),
+api = [
+    path("api/v1/me", MeViewSet.as_view(get)),
+    path("api/v1/documents", DocumentViewSet.as_view({"get": "list"})),
+    path("api/v1/documents/<str:id>", DocumentViewSet.as_view(get)),
+    path("api/v1/documents/<str:id>/download", DownloadViewSet.as_view(get)),
+    path("api/v1/search", SearchViewSet.as_view({"get": "list"})),
+    path("api/v1/events", EventViewSet.as_view({"get": "list"})),
+    path("api/v1/openapi.json", openapi.OpenApiViewSet.as_view(get)),
+    # Not <path:rest>, which does not match a line break. Not (?s), which breaks reverse().
+    re_path(r"^api/v1(?P<rest>(?:/[\s\S]*)?)$", UnknownPath.as_view(get)),
 ]
+
+urlpatterns: list[Any] = [
+    path("healthz", health.live),
+    path("readyz", health.ready),
+    path("metrics", health.metrics),
+]
+if settings.SERVES_API:
+    urlpatterns += api
+if settings.SERVES_PAGES:
+    urlpatterns.append(path("", include("config.console.urls")))
+
+handler400 = "config.request.error_pages.bad_request"
+handler403 = "config.console.error_pages.forbidden"
+handler404 = "config.request.error_pages.not_found"
+handler500 = "config.request.error_pages.server_error"

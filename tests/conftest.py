@@ -36,6 +36,7 @@ SLOW_FIXTURES = {
     "gate",
     "json_server",
     "nginx",
+    "pages",
     "server",
 }
 # Options that only show something: no test runs.
@@ -72,6 +73,7 @@ def pytest_configure(config: pytest.Config) -> None:
     ):
         os.environ.pop(name, None)
     os.environ["HTTPS_ONLY"] = "no"
+    os.environ["ROLE"] = "pages"  # `tests.support.client.get` sends requests to the API's process
     os.environ["SECOND_FACTOR"] = "nobody"  # test_second_factor.py has the tests of others
     shows = any(config.getoption(name) for name in SHOWING)
     if worker := os.environ.get("PYTEST_XDIST_WORKER"):

@@ -199,7 +199,7 @@ def test_export_begins_if_none_of_the_user_and_one_of_others_is_sent(
         sent(client.get(EXPORT))
 
 
-def test_export_that_nobody_reads_leaves_other_pages_alone(server: Server, acme: Tenant) -> None:
+def test_export_that_nobody_reads_leaves_other_pages_alone(pages: Server, acme: Tenant) -> None:
     happened(20_000, user_agent="x" * 400, action=Action.LOGIN)
     wires = []
     for number in range(sending.MOST):
@@ -207,17 +207,17 @@ def test_export_that_nobody_reads_leaves_other_pages_alone(server: Server, acme:
         client = signed_in(person)
         cookie = f"sessionid={client.cookies['sessionid'].value}"
         request = f"GET {{}} HTTP/1.1\r\nHost: localhost\r\nCookie: {cookie}\r\n\r\n"
-        wire = server.connect()
+        wire = pages.connect()
         wires.append(wire)
         wire.sendall(request.format(EXPORT).encode())
         assert wire.recv(100).startswith(b"HTTP/1.1 200")
-    with server.connect() as wire:
+    with pages.connect() as wire:
         wire.sendall(request.format(HISTORY).encode())
         assert wire.recv(100).startswith(b"HTTP/1.1 200")
-    assert server.request(EXPORT, Cookie=cookie).status == 429
+    assert pages.request(EXPORT, Cookie=cookie).status == 429
     for wire in wires:
         wire.close()
-    assert eventually(lambda: server.request(EXPORT, Cookie=cookie).status == 200)
+    assert eventually(lambda: pages.request(EXPORT, Cookie=cookie).status == 200)
     assert len(entries(Action.LOG_EXPORTED)) == sending.MOST + 1
 
 

@@ -140,7 +140,7 @@ def patterns(resolver: URLResolver | None = None) -> Iterator[URLPattern]:
     if resolver is None:
         [resolver] = [
             each
-            for each in get_resolver().url_patterns
+            for each in get_resolver("config.console.urls").url_patterns
             if isinstance(each, URLResolver) and each.namespace == "admin"
         ]
     for each in resolver.url_patterns:

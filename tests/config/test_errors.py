@@ -114,9 +114,9 @@ def test_error_of_a_foreign_host_header_is_400_in_json_with_the_name(acme: Tenan
         assert response.headers["error-code"] == "invalid_request"
 
 
-def test_error_outside_of_the_api_is_a_page(server: Server) -> None:
-    assert server.request("/nothing").headers["content-type"].startswith("text/html")
-    response = server.request("/admin/", host="<b>evil.example")
+def test_error_outside_of_the_api_is_a_page(pages: Server) -> None:
+    assert pages.request("/nothing").headers["content-type"].startswith("text/html")
+    response = pages.request("/admin/", host="<b>evil.example")
     assert (response.status, response.headers["content-type"]) == (400, "text/plain")
     assert b"'<b>evil.example'" in response.body
 
@@ -212,11 +212,11 @@ def test_error_log_has_no_line_forged_by_a_line_end_in_a_path(server: Server, ac
     ],
 )
 def test_every_response_has_the_security_headers_of_pages(
-    server: Server, acme: Tenant, path: str, host: str, status: int
+    server: Server, pages: Server, acme: Tenant, path: str, host: str, status: int
 ) -> None:
     response = server.get(path, acme.raw, host=host)
     assert response.status == status
-    page = server.request("/admin/login/")
+    page = pages.request("/admin/login/")
     names = ("x-content-type-options", "x-frame-options", "referrer-policy")
     found = {name: response.headers[name] for name in (*names, "cross-origin-opener-policy")}
     assert found == {name: page.headers[name] for name in found}

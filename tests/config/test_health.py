@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 
 import pytest
 from django.db import connection
+from django.test import Client
 from pytest_django import Settings
 from redis import RedisError
 
@@ -15,6 +16,7 @@ from apikeys.usage.middleware import BUFFER, Batch
 from audit.checks import writable
 from config import cache, health
 from config.connections import fetch
+from config.request import metrics
 from tests.support import server as servers
 from tests.support.client import Response, get
 from tests.support.database import no_entries, read_only
@@ -22,7 +24,7 @@ from tests.support.factories import Tenant
 from tests.support.nginx import Nginx
 from tests.support.proxy import HOST, Proxy
 from tests.support.redis_server import RedisServer
-from tests.support.server import Server, eventually, running
+from tests.support.server import UNKNOWN_KEY, Server, eventually, running
 
 LONGEST = 2.0  # seconds that a response may take, whatever is silent
 PARTS = {"database": 503, "object_storage": 200, "counter": 200}  # the status without each part
@@ -208,13 +210,18 @@ def test_health_needs_no_host_no_https_and_no_key_and_counts_none(
     assert server.request(path, "POST").status == 405
 
 
-@pytest.mark.parametrize(("path", "method"), [("/readyz", "GET"), ("/metrics", "POST")])
-def test_health_that_is_refused_is_no_refused_request_of_the_api(
-    acme: Tenant, settings: Settings, monkeypatch: pytest.MonkeyPatch, path: str, method: str
+@pytest.mark.parametrize("method", ["GET", "HEAD", "POST"])
+@pytest.mark.parametrize("path", ["/healthz", "/readyz", "/metrics"])
+def test_health_needs_nothing_of_either_process_and_is_no_refused_request(
+    monkeypatch: pytest.MonkeyPatch, path: str, method: str
 ) -> None:
-    settings.API_ONLY = True  # as in config.api_settings
+    """No Host header of ours, no key and, since this test has none, no database."""
     monkeypatch.setattr(health, "_result", dict.fromkeys(health.PARTS, "failed"))
     monkeypatch.setattr(health, "_expires", time.monotonic() + 60)
+    monkeypatch.setattr(metrics, "readers", [])  # they do without it, but try
     BUFFER.take()
-    assert get(path, acme.bearer, method).status in (405, 503)
+    api = get(path, f"Bearer {UNKNOWN_KEY}", method, host="a b").status
+    page = Client().generic(method, path, headers={"host": "a b"}).status_code
+    expected = 405 if method == "POST" else 503 if path == "/readyz" else 200
+    assert (api, page) == (expected, expected)
     assert BUFFER.take() == Batch()

@@ -12,7 +12,7 @@ from config.api.cursors import decode_cursor, encode_cursor
 from config.api.errors import InvalidParameter
 from documents.api.documents import DocumentPosition
 from tests.support import factories
-from tests.support.client import get
+from tests.support.client import api_client, get
 from tests.support.factories import Tenant
 from tests.support.staff import support
 
@@ -28,7 +28,9 @@ def https_only() -> Iterator[None]:
         SECURE_HSTS_SECONDS=31536000,
         SECURE_PROXY_SSL_HEADER=("HTTP_X_FORWARDED_PROTO", "https"),
     ):
+        api_client.cache_clear()  # middleware reads these settings when it is loaded
         yield
+    api_client.cache_clear()
 
 
 @pytest.mark.parametrize("method", ["GET", "HEAD", "POST"])
@@ -52,16 +54,18 @@ def test_plain_http_is_redirected_for_pages(https_only: None, db: None, path: st
     assert (response.status_code, response["Location"]) == (301, f"https://testserver{path}")
 
 
-@pytest.mark.parametrize("path", ["/healthz", "/readyz"])
+@pytest.mark.parametrize("path", ["/healthz", "/readyz", "/metrics"])
 def test_plain_http_is_enough_for_health_checks(https_only: None, db: None, path: str) -> None:
+    assert get(path).status != 301
     assert Client().get(path).status_code != 301
 
 
 def test_https_is_served_with_hsts(https_only: None, acme: Tenant) -> None:
-    for path in ("/api/v1/me", "/admin/login/"):
-        response = Client().get(path, HTTP_AUTHORIZATION=acme.bearer, **SECURE)
-        assert response.status_code == 200
-        assert response["Strict-Transport-Security"] == "max-age=31536000"
+    api = get("/api/v1/me", acme.bearer, x_forwarded_proto="https")
+    page = Client().get("/admin/login/", **SECURE)
+    assert (api.status, page.status_code) == (200, 200)
+    for headers in (api.headers, page.headers):
+        assert headers["strict-transport-security"] == "max-age=31536000"
 
 
 def test_secret_key_that_is_new_keeps_cursors_and_sessions_of_the_old_one(

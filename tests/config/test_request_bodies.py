@@ -36,25 +36,23 @@ def test_body_that_is_too_long_is_refused_before_it_arrives(nginx: Nginx, path: 
     assert response.headers["cache-control"] == "no-store"
 
 
-def test_body_that_is_too_long_is_not_read_without_nginx_either(server: Server) -> None:
-    assert (
-        status(server.raw(head("POST", LOGIN, TOKEN, FORM, f"Content-Length: {MOST + 1}"))) == 400
-    )
+def test_body_that_is_too_long_is_not_read_without_nginx_either(pages: Server) -> None:
+    assert status(pages.raw(head("POST", LOGIN, TOKEN, FORM, f"Content-Length: {MOST + 1}"))) == 400
 
 
-def test_body_of_the_greatest_length_is_read(server: Server) -> None:
+def test_body_of_the_greatest_length_is_read(pages: Server) -> None:
     assert settings.FILE_UPLOAD_HANDLERS == []
     body = b"username=" + b"a" * (MOST - 9)
-    response = server.raw(head("POST", LOGIN, TOKEN, FORM, f"Content-Length: {MOST}") + body)
+    response = pages.raw(head("POST", LOGIN, TOKEN, FORM, f"Content-Length: {MOST}") + body)
     assert status(response) == 403  # no token of the form
 
 
-def test_forms_of_strangers_that_do_not_arrive_take_one_thread_from_pages(server: Server) -> None:
-    with SlowClients(server.port) as strangers:
+def test_forms_of_strangers_that_do_not_arrive_take_one_thread_from_pages(pages: Server) -> None:
+    with SlowClients(pages.port) as strangers:
         for _ in range(20):
             strangers.send(SIGN_IN_FORM)
-        assert eventually(lambda: status(server.raw(head("POST", LOGIN, TOKEN, FORM))) == 429)
-        assert status(server.raw(head("GET", LOGIN))) == 200
+        assert eventually(lambda: status(pages.raw(head("POST", LOGIN, TOKEN, FORM))) == 429)
+        assert status(pages.raw(head("GET", LOGIN))) == 200
 
 
 @pytest.mark.parametrize("method", ["GET", "POST"])

@@ -90,7 +90,7 @@ def test_evidence_that_meets_damage_later_on_is_broken_off_and_not_valid(
         )
     name = settings.SESSION_COOKIE_NAME
     session = signed_in(acme.admin).cookies[name].value
-    with running(Server(tmp_path, AUDIT_PUBLIC_KEYS=str(KEY.public))) as server:
+    with running(Server(tmp_path, ROLE="pages", AUDIT_PUBLIC_KEYS=str(KEY.public))) as server:
         response = server.request(url_of(lease.id), Cookie=f"{name}={session}")
         assert eventually(lambda: "does not match the signed checkpoint" in server.log())
     file = tmp_path / "evidence.json"

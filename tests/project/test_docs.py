@@ -142,13 +142,13 @@ def test_docs_page_commands_have_the_address_of_the_request(settings: Any) -> No
     assert Client().get(PAGE, headers={"Host": "evil.example"}).status_code == 400
 
 
-def test_docs_pages_files_are_served_by_this_server(server: Server) -> None:
+def test_docs_pages_files_are_served_by_this_server(pages: Server) -> None:
     texts = [text_of(path) for path in ("/webhooks", "/recipes")]
     files = re.findall(r'(?:href|src)="(/static/[^"]+)"', "".join(texts))
     assert sorted({Path(path).suffix for path in files}) == [".css", ".js", ".py", ".svg"]
     for path in files:
         request = f"GET {path} HTTP/1.1\r\nHost: {HOST}\r\nConnection: close\r\n\r\n"
-        head, _, body = server.raw(request.encode()).partition(b"\r\n\r\n")
+        head, _, body = pages.raw(request.encode()).partition(b"\r\n\r\n")
         headers = head.decode().lower().split("\r\n")
         assert headers[0] == "http/1.1 200 ok", path
         assert "cache-control: max-age=315360000, public, immutable" in headers
@@ -159,7 +159,7 @@ def test_docs_pages_files_are_served_by_this_server(server: Server) -> None:
             assert body == (ROOT / "examples" / name).read_bytes()
 
 
-def test_docs_page_works_without_the_database(server: Server) -> None:
-    server.database.refuse()
+def test_docs_page_works_without_the_database(pages: Server) -> None:
+    pages.database.refuse()
     request = f"GET {PAGE} HTTP/1.1\r\nHost: {HOST}\r\nConnection: close\r\n\r\n"
-    assert server.raw(request.encode()).startswith(b"HTTP/1.1 200 OK\r\n")
+    assert pages.raw(request.encode()).startswith(b"HTTP/1.1 200 OK\r\n")

@@ -4,7 +4,6 @@ import os
 import re
 import shlex
 import subprocess
-from importlib import import_module
 
 import pytest
 from django.core.management import get_commands, load_command_class
@@ -52,13 +51,6 @@ def test_guide_counts_the_connections_and_instances_that_there_are() -> None:
     assert f"(an instance has up to {connections} connections)" in scaling
     assert instances == 4
     assert "| a fifth instance" in scaling
-
-
-def test_contributing_adds_an_endpoint_where_production_reads_it() -> None:
-    urls = import_module("config.api_settings").ROOT_URLCONF
-    text = (ROOT / "CONTRIBUTING.md").read_text()
-    section = text.partition("## Add an endpoint")[2].partition("##")[0]
-    assert f"2. `{urls.replace('.', '/')}.py`: its path." in section
 
 
 def test_scripts_are_valid_and_executable() -> None:

@@ -16,7 +16,7 @@ from events.webhooks.models import Delivery, Endpoint
 from tests.support import factories, staff, webhooks
 from tests.support.browser import Browser
 from tests.support.factories import Tenant
-from tests.support.server import eventually
+from tests.support.server import Server, eventually
 from tests.support.webhooks import PUBLIC_URL, URL
 from workspaces.models import Membership, Workspace
 
@@ -230,11 +230,11 @@ def column(browser: Browser, name: str) -> list[str]:
     return [cell.text for cell in cells]
 
 
-def test_support_finds_out_about_a_download(acme: Tenant, browser: Browser) -> None:
+def test_support_finds_out_about_a_download(acme: Tenant, server: Server, browser: Browser) -> None:
     """Who, when, from where, with which key? Two clicks and a search."""
     document = factories.document(acme.workspace, title="Lease")
     path = f"/documents/{document.id}/download"
-    assert browser.server.get(path, acme.raw).status == 200
+    assert server.get(path, acme.raw).status == 200
     browser.log_in(staff.support())
     browser.open(START)
     browser.follow(browser.find(".sections-nav a[href$='/audit/auditentry/']"))

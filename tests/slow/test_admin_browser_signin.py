@@ -37,7 +37,7 @@ def the_process(
     django_db_setup: None, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Server]:
     """A server that wants a second factor of operators."""
-    with running(Server(tmp_path_factory.mktemp("server"), **VARIABLES)) as server:
+    with running(Server(tmp_path_factory.mktemp("server"), ROLE="pages", **VARIABLES)) as server:
         yield server
 
 

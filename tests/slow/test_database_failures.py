@@ -28,9 +28,10 @@ LIMIT = 9.0  # seconds
 
 @dataclass(frozen=True)
 class Consumers:
-    """Sends the requests of API consumers and of an admin to a server."""
+    """Sends the requests of API consumers to a server, and those of an admin to pages."""
 
     server: Server
+    pages: Server
     tenant: Tenant
     document_id: str
     session: str
@@ -44,10 +45,20 @@ class Consumers:
         return response.status
 
     def page(self) -> int:
-        address = f"http://{HOST}:{self.server.port}{KEYS}"
+        address = f"http://{HOST}:{self.pages.port}{KEYS}"
         response = httpx.get(address, cookies={"sessionid": self.session}, timeout=60)
         assert response.status_code in (200, 503)
         return response.status_code
+
+    def disturb(self, *how: str) -> None:
+        """What happens to the database, as both servers see it: names of methods of its proxy."""
+        for each in (self.server, self.pages):
+            for name in how:
+                getattr(each.database, name)()
+
+    def restore(self) -> None:
+        self.server.restore()
+        self.pages.restore()
 
     def all_at_once(self) -> list[int]:
         """The statuses of each endpoint and of a page, which must arrive in time."""
@@ -64,9 +75,9 @@ NONE_SERVED = [503] * (len(PATHS) + 1)
 
 
 @pytest.fixture
-def consumers(server: Server, acme: Tenant) -> Consumers:
+def consumers(server: Server, pages: Server, acme: Tenant) -> Consumers:
     session = signed_in(acme.admin).cookies["sessionid"].value
-    made = Consumers(server, acme, str(factories.document(acme.workspace).id), session)
+    made = Consumers(server, pages, acme, str(factories.document(acme.workspace).id), session)
     assert made.all_at_once() == ALL_SERVED
     return made
 
@@ -74,11 +85,9 @@ def consumers(server: Server, acme: Tenant) -> Consumers:
 def test_database_that_is_silent_to_new_connections_is_503_in_time_and_heals(
     consumers: Consumers,
 ) -> None:
-    consumers.server.database.refuse()
-    consumers.server.database.restore()
-    consumers.server.database.silence()
+    consumers.disturb("refuse", "restore", "silence")
     assert consumers.all_at_once() == NONE_SERVED
-    consumers.server.restore()
+    consumers.restore()
     assert consumers.all_at_once() == ALL_SERVED
 
 
@@ -91,7 +100,7 @@ def test_database_that_has_ended_all_connections_refuses_no_request(consumers: C
 @pytest.fixture
 def api_only(transactional_db: None, tmp_path: Path) -> Iterator[Server]:
     """The API's unit, which checks no connection before a request."""
-    with running(Server(tmp_path, DJANGO_SETTINGS_MODULE="config.api_settings")) as server:
+    with running(Server(tmp_path)) as server:
         yield server
 
 

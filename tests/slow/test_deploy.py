@@ -303,7 +303,6 @@ def test_compose_file_has_variables_that_exist_and_the_owner_s_url_for_migration
     for name, each in compose().items():
         if each["image"] == "documents-api":
             others = {
-                "DJANGO_SETTINGS_MODULE",
                 "GRANIAN_BLOCKING_THREADS",
                 "GRANIAN_BLOCKING_THREADS_IDLE_TIMEOUT",
                 "PGOPTIONS",

@@ -117,7 +117,7 @@ def test_nginx_s_user_cannot_make_root_write_elsewhere(folder: Path) -> None:
     (folder / "nginx").mkdir()
     victim = folder / "victim"
     port, away = free_port(), "127.0.0.1:9"
-    command = nginx_files.install(folder / "nginx", port, [9], away, http_port=free_port())
+    command = nginx_files.install(folder / "nginx", port, [9], away, pages=9, http_port=free_port())
     for each in (folder / "nginx", folder / "nginx" / "temp"):
         each.chmod(0o755)
     shutil.rmtree(folder / "nginx" / "logs")

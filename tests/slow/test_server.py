@@ -65,7 +65,7 @@ def test_server_of_make_run_serves_others_during_32_slow_downloads(
     transactional_db: None, acme: Tenant, tmp_path: Path
 ) -> None:
     document = factories.document(acme.workspace, content=bytes(30_000_000))
-    variables = {"GRANIAN_BLOCKING_THREADS": str(run.THREADS)}
+    variables = {"ROLE": "all", "GRANIAN_BLOCKING_THREADS": str(run.THREADS)}
     # The tests' proxy, which is slower than a storage, would keep the server waiting.
     variables["S3_ENDPOINT_URL"] = os.environ["S3_ENDPOINT_URL"]
     with (
@@ -89,7 +89,6 @@ def test_threads_that_end_after_a_burst_close_their_connections(
         return fetch(sql, [])[0][0], server.counter.connections
 
     variables = {"GRANIAN_BLOCKING_THREADS_IDLE_TIMEOUT": "5", "PGAPPNAME": "burst"}
-    variables["DJANGO_SETTINGS_MODULE"] = "config.api_settings"
     with running(Server(tmp_path, **variables)) as server:
         with ThreadPoolExecutor(20) as threads:
             responses = threads.map(lambda _: server.get("/me", acme.raw), range(40))

@@ -73,7 +73,6 @@ class Browser:
 
     def __init__(self, driver: webdriver.Chrome, server: Server, *, pictures: bool) -> None:
         self.driver = driver
-        self.server = server
         self.url = f"http://{HOST}:{server.port}"
         self.clicks = 0
         self.pictures = pictures
@@ -252,10 +251,10 @@ def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[webdriver.Chr
 
 @pytest.fixture
 def browser(
-    chromium: webdriver.Chrome, server: Server, pytestconfig: pytest.Config
+    chromium: webdriver.Chrome, pages: Server, pytestconfig: pytest.Config
 ) -> Iterator[Browser]:
-    """A browser on the real server; nobody is logged in."""
-    opened = Browser(chromium, server, pictures=pytestconfig.getoption("pictures"))
+    """A browser on the real process of pages; nobody is logged in."""
+    opened = Browser(chromium, pages, pictures=pytestconfig.getoption("pictures"))
     opened.forget()
     yield opened
     opened.leave()

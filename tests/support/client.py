@@ -1,22 +1,27 @@
 """Requests to the API, in process and over a socket, with one kind of response to compare."""
 
 import json
+import runpy
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from threading import Lock
+from types import ModuleType
 from typing import Any
 from urllib.parse import urlencode
 
 import pytest
 from django.conf import settings
+from django.core.signals import request_finished
 from django.test import Client, override_settings
 from redis import Redis
 
-from config import api_settings
+from config.connections import close_failed
 from tests.support import openapi
 
 GOLDEN = Path(__file__).parent.parent / "golden"
+CONFIG = Path(__file__).parent.parent.parent / "config"
 # Headers that may differ between two responses that are otherwise the same.
 OF_ONE_RESPONSE = (
     "request-id",
@@ -62,10 +67,51 @@ class Response:
 
 
 @cache
+def api_settings() -> dict[str, Any]:
+    """The settings that ROLE=api changes, except for the installed apps: a process keeps its own.
+
+    They, and the URLs, are read anew from their files.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ROLE", "api")
+        read = runpy.run_path(str(CONFIG / "settings.py"))
+    changed = {name: read[name] for name in ("ROLE", "SERVES_API", "SERVES_PAGES", "MIDDLEWARE")}
+    urls = ModuleType("urls_of_the_api")
+    with override_settings(**changed):
+        urls.__dict__.update(runpy.run_path(str(CONFIG / "urls.py")))
+    return {**changed, "ROOT_URLCONF": urls}
+
+
+class ApiProcess:
+    """This process is one of the API, as long as any of its threads is within."""
+
+    def __init__(self) -> None:
+        self._lock, self._within = Lock(), 0
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if not self._within:
+                self._settings = override_settings(**api_settings())
+                self._settings.enable()
+                request_finished.connect(close_failed)
+            self._within += 1
+
+    def __exit__(self, *exception: object) -> None:
+        with self._lock:
+            self._within -= 1
+            if not self._within:
+                request_finished.disconnect(close_failed)
+                self._settings.disable()
+
+
+API_PROCESS = ApiProcess()
+
+
+@cache
 def api_client() -> Client:
-    """One client for all tests, since each loads the middleware: that of the API's unit."""
+    """One client for all tests, since each loads the middleware."""
     client = Client(raise_request_exception=False)
-    with override_settings(MIDDLEWARE=api_settings.MIDDLEWARE):
+    with API_PROCESS:
         client.handler.load_middleware()
     return client
 
@@ -73,7 +119,7 @@ def api_client() -> Client:
 def get(
     path: str, authorization: str | None = None, method: str = "GET", **headers: str
 ) -> Response:
-    """Sends a request in process, through the whole middleware.
+    """Sends a request to the API: in this process, with the settings of the API's.
 
     Args:
         path: with its query string.
@@ -84,12 +130,13 @@ def get(
     if authorization is not None:
         sent["Authorization"] = authorization
     # With a host, since "//api/v1/me" alone would be the path "/v1/me" of the host "api".
-    response = api_client().generic(method, f"http://testserver{path}", headers=sent)
-    if response.streaming:
-        chunks: Iterable[bytes] = response.streaming_content  # type: ignore[attr-defined]
-        body = b"".join(chunks)
-    else:
-        body = response.content
+    with API_PROCESS:
+        response = api_client().generic(method, f"http://testserver{path}", headers=sent)
+        if response.streaming:
+            chunks: Iterable[bytes] = response.streaming_content  # type: ignore[attr-defined]
+            body = b"".join(chunks)
+        else:
+            body = response.content
     received = {name.lower(): value for name, value in response.items()}
     if "x-accel-redirect" not in received:  # which is for nginx, not for a client
         openapi.check_response(method, path, response.status_code, received, body)

@@ -182,7 +182,7 @@ def way_to_storage(point: Callable[..., None]) -> Iterator[Proxy]:
 
 @pytest.fixture(scope="session")
 def the_server(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """One granian process for all tests; they use it through `server`."""
+    """One granian process of the API for all tests; they use it through `server`."""
     keys = seals.VARIABLES["AUDIT_PUBLIC_KEYS"]
     with running(Server(tmp_path_factory.mktemp("server"), AUDIT_PUBLIC_KEYS=keys)) as server:
         yield server
@@ -190,12 +190,26 @@ def the_server(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) 
 
 @pytest.fixture
 def server(the_server: Server, transactional_db: None) -> Iterator[Server]:
-    """A real server on the test database; what a test stores is committed.
+    """A real server of the API on the test database; what a test stores is committed.
 
     Its connections to PostgreSQL, S3 and Redis can be cut; they are restored after the test.
     """
     yield the_server
     the_server.restore()
+
+
+@pytest.fixture(scope="session")
+def the_pages(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """One process of pages for all tests; they use it through `pages`."""
+    with running(Server(tmp_path_factory.mktemp("pages"), ROLE="pages")) as pages:
+        yield pages
+
+
+@pytest.fixture
+def pages(the_pages: Server, transactional_db: None) -> Iterator[Server]:
+    """A real process of pages, as `server`."""
+    yield the_pages
+    the_pages.restore()
 
 
 @pytest.fixture(scope="session")
@@ -238,7 +252,7 @@ def the_nginx(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -
 
 @pytest.fixture
 def nginx(the_nginx: Nginx, transactional_db: None) -> Iterator[Nginx]:
-    """A real nginx that serves the downloads of a real server, on the test database."""
+    """A real nginx that serves the downloads of a real server of the API, and pages."""
     yield the_nginx
     the_nginx.restore()
 

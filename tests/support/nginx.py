@@ -77,11 +77,12 @@ class Nginx(Server):
 
     Attributes:
         http_port: the port for plain HTTP, which only redirects and refuses.
-        second: the second instance.
+        second: the second instance of the API.
+        pages: the process of pages.
 
     Args:
         tls: nginx serves HTTPS, with `certificate`, and the application requires it.
-        instances: how many nginx balances over, 1 or 2.
+        instances: how many of the API nginx balances over, 1 or 2.
     """
 
     def __init__(
@@ -106,6 +107,9 @@ class Nginx(Server):
             (folder / "second").mkdir()
             self.second = Server(folder / "second", **environment)
             ports.append(self.second.port)
+        (folder / "pages").mkdir()
+        self.pages = Server(folder / "pages", **{**environment, "ROLE": "pages"})
+        self._others = [each for each in (self.second, self.pages) if each]
         self.port, self.http_port = free_port(), free_port()
         home = folder / "nginx"
         home.mkdir()
@@ -115,16 +119,20 @@ class Nginx(Server):
             make_certificate(self.certificate.parent)
         store = urlsplit(self.store.url).netloc
         command = nginx_files.install(
-            home, self.port, ports, store, http_port=self.http_port, tls=tls
+            home,
+            self.port,
+            ports,
+            store,
+            pages=self.pages.port,
+            http_port=self.http_port,
+            tls=tls,
         )
         self._nginx = subprocess.Popen([sys.executable, "-c", EXEC, *command])
 
     def wait(self) -> None:
         super().wait()
-        if second := self.second:
-            # As nginx sends it, since the application may require HTTPS.
-            sent = {"x_forwarded_proto": "https"}
-            assert eventually(lambda: second.listens() and second.get("/me", **sent).status == 401)
+        for each in self._others:
+            each.wait()
 
     def http(self) -> HTTPConnection:
         if not self.certificate.exists():
@@ -147,14 +155,14 @@ class Nginx(Server):
     def stop(self) -> None:
         self._nginx.terminate()
         self._nginx.wait(PATIENCE)
-        if self.second:
-            self.second.stop()
+        for each in self._others:
+            each.stop()
         super().stop()
 
     def restore(self) -> None:
         super().restore()
-        if self.second:
-            self.second.restore()
+        for each in self._others:
+            each.restore()
 
     def written(self) -> str:
         """The text of all of nginx's logs."""

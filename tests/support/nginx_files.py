@@ -29,6 +29,7 @@ def install(
     instances: Sequence[int],
     storage: str,
     *,
+    pages: int,
     http_port: int,
     tls: bool = False,
 ) -> list[str]:
@@ -36,7 +37,8 @@ def install(
 
     Args:
         port: of what production serves over HTTPS; plain HTTP unless `tls`.
-        instances: the ports of the application, one or two.
+        instances: the ports of the API, one or two.
+        pages: the port of the process of pages.
         storage: the host and port of object storage.
         http_port: the port that production only redirects from.
         tls: use the certificate in the folder's `tls/`.
@@ -56,7 +58,8 @@ def install(
         "listen 443 ": f"listen {HOST}:{port} ",
         "127.0.0.1:9000": storage,
         "/etc/documents-api/security.txt": str(DEPLOY / "security.txt"),
-        "127.0.0.1:(8001|8100)": f"{HOST}:{instances[0]}",
+        "127.0.0.1:8001": f"{HOST}:{instances[0]}",
+        "127.0.0.1:8100": f"{HOST}:{pages}",
         r".*127.0.0.1:8002(.*\n)": rf"    server {HOST}:{instances[-1]}\1" if instances[1:] else "",
     }
     if not tls:

@@ -233,12 +233,12 @@ def real_link(user: User) -> tuple[str, str]:
     return f"/admin/reset/{uid}/{token}/", token
 
 
-def test_token_is_not_in_the_access_log(acme: Tenant, server: Server) -> None:
+def test_token_is_not_in_the_access_log(acme: Tenant, pages: Server) -> None:
     path, token = real_link(acme.admin)
-    response = server.request(path.rstrip("/"))  # redirected to the path with a slash
+    response = pages.request(path.rstrip("/"))  # redirected to the path with a slash
     assert response.status == 301
-    assert eventually(lambda: "GET /admin/reset/" in server.log_of(response))
-    assert token not in server.log()
+    assert eventually(lambda: "GET /admin/reset/" in pages.log_of(response))
+    assert token not in pages.log()
 
 
 def test_token_is_not_in_nginx_s_log(acme: Tenant, gate: Nginx) -> None:
