@@ -6,7 +6,6 @@ from typing import Any
 from urllib.request import urlopen
 
 import pytest
-from django.db import connection
 from django.forms.models import model_to_dict
 from django.utils import timezone
 from pypdf import PdfReader
@@ -15,6 +14,7 @@ from documents.models import Document
 from tests.support import factories
 from tests.support.cast import downloads, path_of, problem_with, started
 from tests.support.client import golden
+from tests.support.database import renamed
 from tests.support.factories import Tenant, pdf, uid
 from tests.support.proxy import HOST, Proxy
 from tests.support.server import Server, eventually
@@ -162,12 +162,8 @@ def test_download_sends_no_byte_without_its_entry(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     document = factories.document(acme.workspace, content=bytes(30_000_000))
-    with connection.cursor() as cursor:
-        cursor.execute("ALTER TABLE audit_auditentry RENAME TO elsewhere")
-        try:
-            response = acme.get(path_of(document))
-        finally:
-            cursor.execute("ALTER TABLE elsewhere RENAME TO audit_auditentry")
+    with renamed("audit_auditentry"):
+        response = acme.get(path_of(document))
     assert response.status == 500
     assert response.json() == golden("server_error")
     # The log keeps the traceback, and so all that was not closed.

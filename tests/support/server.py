@@ -101,6 +101,7 @@ class Server:
         self.store = Proxy(os.environ["S3_ENDPOINT_URL"])
         self.counter = Proxy(os.environ["REDIS_URL"])
         self.port = self._own_port = free_port()
+        self._serves_pages = environment.get("ROLE") == "pages"
         self._log = folder / "log"
         command = granian(self.port)
         with self._log.open("wb") as log:
@@ -193,7 +194,9 @@ class Server:
     def recovers(self) -> bool:
         """Whether it uses the database again within the time that is promised."""
         deadline = time.monotonic() + RECOVERY
-        while recovering := self.get("/me", UNKNOWN_KEY).status == 503:
+        path = "/admin/login/" if self._serves_pages else "/api/v1/me"
+        authorization = f"Bearer {UNKNOWN_KEY}"
+        while recovering := self.request(path, authorization=authorization).status == 503:
             if time.monotonic() > deadline:
                 break
             time.sleep(0.02)
