@@ -158,13 +158,6 @@ def test_a_note_with_another_character_is_refused(data: st.DataObject) -> None:
             Statement.parse(open_note(changed, [KEY.public]))
 
 
-def test_a_note_of_another_key_is_refused() -> None:
-    other = PrivateKey.generate(KEY.name)
-    with pytest.raises(NoteError, match="no known key"):
-        open_note(other.sign(STATEMENT.text()), [KEY.public])
-    assert open_note(other.sign(STATEMENT.text()), [KEY.public, other.public])
-
-
 def test_a_checkpoint_that_was_cut_short_is_skipped(tmp_path: Path) -> None:
     note = KEY.sign(STATEMENT.text())
     file = tmp_path / "checkpoints"

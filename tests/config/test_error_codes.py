@@ -1,18 +1,13 @@
 """`Error-Code`: one stable word for each error, for programs."""
 
-import re
 from collections.abc import Iterator
 
-import pytest
-
-from config.api import errors
 from config.api.errors import ApiError
 from tests.support import factories
 from tests.support.cast import used_up
 from tests.support.client import Response, get
-from tests.support.docs import text_of
+from tests.support.docs import documented_codes
 from tests.support.factories import Tenant
-from tests.support.nginx import MALFORMED, Nginx, exchange, request
 from tests.support.openapi import SCHEMA
 
 # Of nginx, for requests that do not reach the application.
@@ -39,9 +34,7 @@ def test_codes_are_one_for_each_error_and_all_documented() -> None:
     assert len(list(kinds())) == len(CODES)
     header = SCHEMA["components"]["headers"]["Error-Code"]
     assert set(header["schema"]["enum"]) == set(CODES)
-    rows = re.findall(r"<tr><td>(\d{3})</td><td><code>(\w+)</code></td>", text_of("/errors"))
-    assert {code: int(status) for status, code in rows} == CODES | OF_NGINX
-    assert len(rows) == len(CODES | OF_NGINX)
+    assert documented_codes() == CODES | OF_NGINX
 
 
 def test_code_tells_the_errors_of_one_status_apart(
@@ -70,30 +63,3 @@ def test_code_tells_the_errors_of_one_status_apart(
         assert (response.headers["error-code"], response.status) == (code, CODES[code])
     assert "error-code" not in acme.get("/me", if_none_match="*").headers
     assert freebie.get("/me").json()["details"]["code"] == "plan_limit"
-
-
-@pytest.mark.parametrize("name", MALFORMED)
-def test_code_of_an_error_of_nginx(gate: Nginx, name: str) -> None:
-    sent, status = MALFORMED[name]
-    response = exchange(gate.tls(), sent)
-    code = response.headers["error-code"]
-    assert (CODES | OF_NGINX)[code] == status
-    own = {error.status_code: error.code for error in OWN}
-    assert code == own.get(status, code)
-
-
-# The errors that nginx sends in place of the application.
-OWN: list[type[ApiError]] = [
-    errors.InvalidRequest,
-    errors.HttpsRequired,
-    errors.PathNotFound,
-    errors.MethodNotAllowed,
-    errors.Unavailable,
-]
-
-
-def test_code_of_plain_http_and_of_an_application_out_of_reach(gate: Nginx, acme: Tenant) -> None:
-    plain = gate.plain(gate.http_port, "/api/v1/me", f"Authorization: {acme.bearer}")
-    assert plain.headers["error-code"] == "https_required"
-    storage = exchange(gate.tls(), request("/_storage/a/b/c"))
-    assert storage.headers["error-code"] == "path_not_found"

@@ -118,13 +118,6 @@ def test_import_ignores_what_the_api_makes_a_bom_and_white_space(
     assert listed["links"]["self"] == f"/api/v1/documents/{listed['id']}"
 
 
-def test_import_of_a_deleted_document_is_deleted(acme: Tenant, inbox: Inbox) -> None:
-    deleted = sent(id=ID, deletedAt="2026-03-05T00:00:00Z")
-    for value, status in ((deleted, 404), (sent(id=ID, deletedAt=None), 200)):
-        inbox.take(acme.workspace, value)
-        assert acme.get(f"/documents/{ID}").status == status
-
-
 def test_import_updates_a_document_whose_id_exists(acme: Tenant, inbox: Inbox) -> None:
     old = factories.document(
         acme.workspace, "SENT", title="Old", expires_at=at("2026-12-31 00:00:00")
@@ -172,6 +165,7 @@ def test_import_records_each_document_and_each_file_that_it_stores(
     inbox.put("original.pdf", pdf("another original", 2))
     assert recorded(sent(id=ID)) == ["updated, sent", "original"]
     assert recorded(sent(id=ID, deletedAt="2026-03-05T00:00:00Z")) == ["updated, deleted"]
+    assert acme.get(f"/documents/{ID}").status == 404
     assert recorded(completed(id=ID)) == ["updated, completed", "signed", "certificate"]
 
 

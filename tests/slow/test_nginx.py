@@ -10,16 +10,18 @@ import pytest
 
 from config.api import errors
 from tests.support import factories
+from tests.support.docs import documented_codes
 from tests.support.factories import Tenant
-from tests.support.nginx import MALFORMED, Nginx, exchange, request
+from tests.support.nginx import Nginx, exchange, request
 from tests.support.proxy import HOST
 
-ERROR_TEXTS = {
-    400: errors.InvalidRequest.text,
-    403: errors.HttpsRequired.text,
-    404: errors.PathNotFound.text,
-    405: errors.MethodNotAllowed.text,
-    503: errors.Unavailable.text,
+# The errors that nginx sends in place of the application; it has others of its own.
+ERRORS: dict[int, type[errors.ApiError]] = {
+    400: errors.InvalidRequest,
+    403: errors.HttpsRequired,
+    404: errors.PathNotFound,
+    405: errors.MethodNotAllowed,
+    503: errors.Unavailable,
 }
 
 
@@ -67,14 +69,41 @@ def test_nginx_refuses_the_api_over_plain_http_on_either_port(gate: Nginx, acme:
         response = gate.plain(port, path, f"Authorization: {acme.bearer}")
         assert response.status == 403
         assert response.error == errors.HttpsRequired.text
+        assert response.headers["error-code"] == errors.HttpsRequired.code
         assert len(response.headers["request-id"]) == 32
 
 
+# Requests that nginx refuses itself, and with which status.
+MALFORMED = {
+    "header": (request("/api/v1/me", "X: a\0b"), 400),
+    "no host": (b"GET /api/v1/me HTTP/1.1\r\n\r\n", 400),
+    "two lengths": (request("/api/v1/me", "Content-Length: 1", "Content-Length: 2"), 400),
+    "two keys": (request("/api/v1/me", "Authorization: Bearer a", "Authorization: Bearer b"), 400),
+    "TRACE": (request("/api/v1/me", method="TRACE"), 405),
+    "long URL": (request("/api/v1/me?q=" + "a" * 20_000), 414),
+    "long header": (request("/api/v1/me", "X: " + "a" * 20_000), 431),
+    "many headers": (request("/api/v1/me", *[f"X-{n}: " + "a" * 9_000 for n in range(9)]), 431),
+    "large body": (request("/api/v1/me", "Content-Length: 65537", method="POST"), 413),
+    "large form": (request("/admin/login/", "Content-Length: 65537", method="POST"), 413),
+    "metrics": (request("/metrics"), 404),
+    "storage": (request("/_storage/a/b"), 404),
+    "transfer coding": (request("/api/v1/me", "Transfer-Encoding: x"), 400),
+    "chunk": (request("/api/v1/me", "Transfer-Encoding: chunked") + b"no size\r\n", 400),
+    "no URL": (request("/api/v1/documents?status=<x>"), 400),
+    "no request": (b"\x16\x03\x01nonsense\r\n\r\n", 400),
+    "version": (b"GET /api/v1/me HTTP/9.9\r\n\r\n", 400),
+}
+
+
 def test_nginx_errors_of_its_own_are_json(gate: Nginx) -> None:
+    documented = documented_codes()
     for name, (sent, status) in MALFORMED.items():
         response = exchange(gate.tls(), sent)
         assert response.status == status, name
-        assert response.error == ERROR_TEXTS.get(status, response.error), name
+        code = response.headers["error-code"]
+        assert documented[code] == status, name
+        if error := ERRORS.get(status):
+            assert (response.error, code) == (error.text, error.code), name
         assert "went wrong on our side" not in response.error, name
         request_id = response.headers["request-id"]
         assert gate.logged(request_id)["request_id"] == request_id, name

@@ -13,6 +13,14 @@ def text_of(path: str) -> str:
     return Client().get(f"/api/docs{path}").content.decode()
 
 
+def documented_codes() -> dict[str, int]:
+    """The page of errors: the status of each `Error-Code`."""
+    rows = re.findall(r"<tr><td>(\d{3})</td><td><code>(\w+)</code></td>", text_of("/errors"))
+    codes = {code: int(status) for status, code in rows}
+    assert len(codes) == len(rows)
+    return codes
+
+
 def samples(page: str) -> Samples:
     """The samples in a page by name, each by language in lower case."""
     found: Samples = {}

@@ -196,28 +196,6 @@ class Nginx(Server):
         return dict(line)
 
 
-# Requests that nginx refuses itself, and with which status.
-MALFORMED = {
-    "header": (request("/api/v1/me", "X: a\0b"), 400),
-    "no host": (b"GET /api/v1/me HTTP/1.1\r\n\r\n", 400),
-    "two lengths": (request("/api/v1/me", "Content-Length: 1", "Content-Length: 2"), 400),
-    "two keys": (request("/api/v1/me", "Authorization: Bearer a", "Authorization: Bearer b"), 400),
-    "TRACE": (request("/api/v1/me", method="TRACE"), 405),
-    "long URL": (request("/api/v1/me?q=" + "a" * 20_000), 414),
-    "long header": (request("/api/v1/me", "X: " + "a" * 20_000), 431),
-    "many headers": (request("/api/v1/me", *[f"X-{n}: " + "a" * 9_000 for n in range(9)]), 431),
-    "large body": (request("/api/v1/me", "Content-Length: 65537", method="POST"), 413),
-    "large form": (request("/admin/login/", "Content-Length: 65537", method="POST"), 413),
-    "metrics": (request("/metrics"), 404),
-    "storage": (request("/_storage/a/b"), 404),
-    "transfer coding": (request("/api/v1/me", "Transfer-Encoding: x"), 400),
-    "chunk": (request("/api/v1/me", "Transfer-Encoding: chunked") + b"no size\r\n", 400),
-    "no URL": (request("/api/v1/documents?status=<x>"), 400),
-    "no request": (b"\x16\x03\x01nonsense\r\n\r\n", 400),
-    "version": (b"GET /api/v1/me HTTP/9.9\r\n\r\n", 400),
-}
-
-
 TLS = """
 error_log stderr crit;
 pid {folder}/pid;
