@@ -211,6 +211,18 @@ def test_search_shows_what_matches_throughout_once_while_others_come_and_go(
     ]
 
 
+def test_search_pages_have_each_document_once_and_none_deleted_or_foreign(
+    acme: Tenant, umbrella: Tenant
+) -> None:
+    listed = factories.listed(acme.workspace, 4) + factories.listed(umbrella.workspace, 2)
+    for document in listed:
+        factories.recipient(document, email="ada@example.com")
+    Document.objects.filter(pk=listed[3].pk).update(deleted_at=START)
+    expected = sorted((each.created_at, str(each.pk)) for each in listed[:3])[::-1]
+    for query in ({}, {"title": "agree"}, {"recipient": "ada@example.com"}, {"status": "SENT"}):
+        assert walk(acme, [*query.items(), ("limit", "1")]) == [id for _, id in expected]
+
+
 def test_search_is_as_the_list_without_parameters(acme: Tenant) -> None:
     factories.listed(acme.workspace, 30)
     listed, found = acme.get("/documents"), acme.get("/search")
