@@ -24,7 +24,7 @@ from tests.support.cast import counted, left, used_up, with_window
 from tests.support.client import Response
 from tests.support.factories import Tenant
 from tests.support.proxy import HOST, Proxy, silent
-from tests.support.server import Server, eventually
+from tests.support.server import THREADS, Server, eventually
 
 
 def is_429(response: Response) -> bool:
@@ -150,7 +150,7 @@ def test_throttle_passes_and_logs_without_redis(server: Server, acme: Tenant, fa
     assert eventually(lambda: re.search(warning, server.log_of(response))), server.log_of(response)
 
 
-def test_throttle_waits_for_a_silent_redis_once_a_second(server: Server, acme: Tenant) -> None:
+def test_each_thread_waits_for_a_silent_redis_once_a_second(server: Server, acme: Tenant) -> None:
     server.counter.refuse()  # no connection is left from before
     server.counter.restore()
     server.counter.silence()
@@ -160,9 +160,10 @@ def test_throttle_waits_for_a_silent_redis_once_a_second(server: Server, acme: T
     responses = [server.get("/me", acme.raw) for _ in range(60)]
     seconds = time.monotonic() - started
     assert {response.status for response in responses} == {200}
-    assert server.counter.accepted - opened <= seconds + 1
+    most = THREADS * (seconds + 1)  # though one thread may serve nearly all requests
+    assert server.counter.accepted - opened <= most
     warnings = [response for response in responses if "does not count" in server.log_of(response)]
-    assert len(warnings) <= seconds + 1
+    assert len(warnings) <= most
 
 
 def test_throttle_counts_again_when_redis_is_back(server: Server, acme: Tenant) -> None:

@@ -25,6 +25,7 @@ from tests.support.client import Response
 from tests.support.proxy import HOST, Proxy
 
 ROOT = Path(__file__).resolve().parent.parent.parent
+THREADS = 8
 PATIENCE = 60.0  # seconds to wait for what must happen
 STOP_PATIENCE = 15.0  # seconds before a server that does not stop is killed
 RECOVERY = 5.0  # seconds in which a server must use the database again that is back
@@ -113,7 +114,7 @@ class Server:
                     "DATABASE_URL": self.database.url,
                     "S3_ENDPOINT_URL": self.store.url,
                     "REDIS_URL": self.counter.url,
-                    "GRANIAN_BLOCKING_THREADS": "8",
+                    "GRANIAN_BLOCKING_THREADS": str(THREADS),
                     "GRANIAN_BLOCKING_THREADS_IDLE_TIMEOUT": "600",
                     "ROLE": "api",
                     # Never: it would write rows of this test while the next one runs.
