@@ -19,6 +19,7 @@ from documents.api.objects import (
     Recipient,
     WorkspaceDocument,
     document,
+    id_of,
 )
 
 # What a key can see, in every statement of the API. Its value is the key's workspace.
@@ -107,7 +108,7 @@ class Documents:
             raise DocumentNotFound
         own, _ = parts[0]
         recipients = [Recipient(*columns) for _, columns in parts if any(columns)]
-        return document(*own, recipients=recipients)
+        return document(own, recipients)
 
 
 def document_id(text: str) -> UUID:
@@ -131,8 +132,8 @@ def with_recipients(rows: Sequence[Sequence[Any]]) -> list[WorkspaceDocument]:
     """The documents of rows with DOCUMENT_COLUMNS, with their recipients."""
     if not rows:
         return []
-    recipients: dict[str, list[Recipient]] = {id: [] for id, *_ in rows}
+    recipients: dict[str, list[Recipient]] = {id_of(row): [] for row in rows}
     ids = f"{{{','.join(recipients)}}}"  # psycopg would need as long as the rest to write a list
     for of_document, *columns in fetch(_RECIPIENTS, (ids,)):
         recipients[of_document].append(Recipient(*columns))
-    return [document(id, *others, recipients=recipients[id]) for id, *others in rows]
+    return [document(row, recipients[id_of(row)]) for row in rows]
