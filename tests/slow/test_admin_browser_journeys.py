@@ -28,32 +28,16 @@ PASSWORD = "correct horse battery staple"
 # the last page says.
 STORIES = {
     "roll a key": ("admin", ["/apikey/", "Roll…", "Roll the key"], "Copy the key"),
-    "revoke a key": ("admin", ["/apikey/", "Revoke…", "Revoke this"], "…) is revoked."),
     "delete a key": ("admin", ["/apikey/", "Delete…", "Delete this"], "No keys yet"),
-    "create a webhook": (
-        "admin",
-        ["Create a webhook", f"url={URL}", "Create the webhook", "Send a test event"],
-        "A test event is on its way.",
-    ),
     "invite": (
         "operator",
         ["/workspace/", "Invite…", "email=eve@acme.example", "Invite"],
         "Invitation for eve@acme.example",
     ),
-    "create a workspace": (
-        "operator",
-        ["Create a workspace", "name=Initech", "Create the workspace", "email=e@x.cz", "Invite"],
-        "Invitation for e@x.cz",
-    ),
     "suspend": (
         "operator",
         ["/workspace/", "Suspend…", "reason=Unpaid", "Suspend Acme"],
         "Acme · 00000001 is suspended.",
-    ),
-    "move to a plan": (
-        "operator",
-        ["/workspace/", "Plan…", "reason=They asked", "Move to Business"],
-        "Acme · 00000001 is on Business now.",
     ),
     "create an account": (
         "operator",
@@ -75,8 +59,6 @@ def test_story_takes_at_most_three_clicks(acme: Tenant, browser: Browser, story:
         elif typed:
             browser.find(f"#id_{name}").send_keys(value)
         else:
-            if step == steps[-1]:
-                browser.check_layout(story.replace(" ", "-"))
             browser.click(step)
     assert browser.shows(text)
     assert browser.clicks <= 3
@@ -249,22 +231,3 @@ def test_support_finds_out_about_a_download(acme: Tenant, server: Server, browse
     browser.follow(browser.find("#result_list a.only[href*='key_id']"))
     assert browser.clicks == 2
     assert column(browser, "word") == ["Document downloaded", "API key created"]
-
-
-def test_support_filters_the_audit_log_by_workspace(
-    acme: Tenant, umbrella: Tenant, browser: Browser
-) -> None:
-    browser.log_in(staff.support())
-    browser.open(staff.HISTORY)
-    browser.find(".list-filters summary").click()
-    field = browser.find("#id_workspace_id__exact")
-    field.send_keys("umbr")
-    offered = "return document.querySelector('datalist option')?.value"
-    label = f"Umbrella · {str(umbrella.workspace.id)[:8]}"
-    assert eventually(lambda: browser.driver.execute_script(offered) == label)
-    field.clear()
-    browser.submit(field, label)
-    assert set(column(browser, "where")) == {"Umbrella"}
-    browser.check_layout("history-filtered")
-    browser.click("Clear all")
-    assert set(column(browser, "where")) == {"Acme", "Umbrella"}
