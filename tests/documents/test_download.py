@@ -1,6 +1,5 @@
 """GET /api/v1/documents/{id}/download: the file, its headers, and the entry in the audit log."""
 
-import io
 import os
 from typing import Any
 from urllib.request import urlopen
@@ -8,7 +7,6 @@ from urllib.request import urlopen
 import pytest
 from django.forms.models import model_to_dict
 from django.utils import timezone
-from pypdf import PdfReader
 
 from documents.models import Document
 from tests.support import factories
@@ -44,8 +42,6 @@ def test_download_of_each_status_has_its_files_and_its_default(acme: Tenant, sta
         expected = file_type or ("signed" if complete else "original")
         assert response.status == 200
         assert response.body == pdf(f"Lease: {expected}", 1 if expected == "certificate" else 2)
-        text = PdfReader(io.BytesIO(response.body)).pages[0].extract_text()
-        assert f"Lease: {expected}" in text
         sent.append(expected)
     assert [entry.file_type for entry in downloads()] == sent
 
@@ -131,10 +127,7 @@ def test_download_by_nginx_is_a_redirect_to_a_url_that_can_be_used_for_half_a_mi
     assert [entry.byte_range for entry in downloads()] == ["", "", "1-3/8"]
 
 
-CANNOT = ["out of reach", "no object", "another size"]
-
-
-@pytest.mark.parametrize("how", CANNOT)
+@pytest.mark.parametrize("how", ["out of reach", "no object", "another size"])
 def test_download_that_object_storage_cannot_send_is_503_and_no_entry(
     acme: Tenant, by_nginx: bool, way_to_storage: Proxy, how: str
 ) -> None:
