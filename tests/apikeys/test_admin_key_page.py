@@ -57,7 +57,6 @@ def used(tenant: Tenant) -> None:
 
 
 def text(response: Any) -> str:
-    """The main part of a page."""
     assert response.status_code == 200
     return body(response).split("<main")[1]
 
@@ -128,14 +127,12 @@ def test_key_page_of_a_deleted_key_leads_to_the_audit_log(
 
 
 def roll(client: Client, key: ApiKey, ends: str = "24", **fields: str) -> Any:
-    """Opens the form and sends it."""
     form = form_of(body(client.get(page_of(key, "roll"))))
     data = {**form, "old_key_ends": ends, **fields}
     return client.post(page_of(key, "roll"), data)
 
 
 def left(key: ApiKey) -> timedelta:
-    """How long the key still works."""
     key.refresh_from_db()
     assert key.expires_at is not None
     return key.expires_at - timezone.now()

@@ -92,26 +92,6 @@ def test_filters_narrow_the_list(acme: Tenant, umbrella: Tenant, sam: Client) ->
         assert error in str(errors(sam, f"?{query}", LIST)), query
 
 
-def test_foreign_document_reads_unknown(
-    acme: Tenant, umbrella: Tenant, flusher: ModuleType
-) -> None:
-    theirs, unknown = factories.document(umbrella.workspace).pk, uid(9, 3)
-    client = signed_in(acme.admin)
-    read = []
-    for id in (theirs, unknown):
-        request = acme.get(f"/documents/{id}").headers["request-id"]
-        assert flusher.flush()
-        query = {"q": f"/api/v1/documents/{id}"}
-        [row] = client.get(LIST, query).context["cl"].result_list
-        texts = [
-            text_of(html(each)) for each in (client.get(LIST, query), client.get(page_of(row)))
-        ]
-        assert "There is no such document in this workspace." in texts[0]
-        varying = rf"(\d{{4}}-\d\d-\d\d )?\d\d:\d\d:\d\d|{id}|{request}|{request[:8]}"
-        read.append([re.sub(varying, "…", text) for text in texts])
-    assert read[0] == read[1]
-
-
 def test_list_counts_what_has_no_row_and_has_pages(acme: Tenant) -> None:
     noon = factories.at("2026-03-01 12:00:00")
     refused(**of_key(acme, created_at=noon, status=429, more=1200))

@@ -29,7 +29,6 @@ def one_minute() -> None:
 
 
 def row_of(response: Response, flusher: ModuleType) -> RefusedRequest:
-    """The stored refusal with the response's Request-Id."""
     assert flusher.flush()
     [row] = find_request(response.headers["request-id"])
     assert row.status == response.status
@@ -182,7 +181,6 @@ def test_flood_of_a_key_is_counted_not_stored(
 
 
 def unknown(addresses: Iterable[str]) -> None:
-    """Sends a request without a key from each address."""
     for address in addresses:
         assert get("/api/v1/me", X_Forwarded_For=address).status == 401
 

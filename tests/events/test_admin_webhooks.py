@@ -37,13 +37,11 @@ def hook(acme: Tenant) -> Endpoint:
 
 
 def create(client: Client, **fields: Any) -> Any:
-    """Opens the form and sends it."""
     form = form_of(body(client.get(NEW)))
     return client.post(NEW, {**form, "url": URL, "types": ["document.completed"], **fields})
 
 
 def raw_of(response: Any) -> str:
-    """The secret that the page shows."""
     [raw] = re.findall(r'id="raw-secret">(whsec_[A-Za-z0-9+/=]+)<', body(response))
     return str(raw)
 

@@ -1,6 +1,5 @@
 """The feed of events while others write: nothing skipped, nothing twice, nothing early."""
 
-import random
 import threading
 from contextlib import ExitStack
 from typing import Any
@@ -22,7 +21,6 @@ from events.webhooks import services
 from events.webhooks.models import Delivery
 from tests.support import factories
 from tests.support.cast import feed, feed_page, settled
-from tests.support.client import forget_requests
 from tests.support.database import url_of
 from tests.support.factories import Tenant
 from tests.support.server import eventually
@@ -30,14 +28,8 @@ from tests.support.webhooks import URL
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-WRITERS = 4
-TURNS = 25
-STATUSES = ("SENT", "VIEWED", "PARTIALLY_SIGNED", "DECLINED", "EXPIRED", "CANCELLED")
-
 
 def in_thread(work: Any, *arguments: Any) -> threading.Thread:
-    """Runs it in a thread with a database connection of its own."""
-
     def run() -> None:
         try:
             work(*arguments)
@@ -51,41 +43,6 @@ def in_thread(work: Any, *arguments: Any) -> threading.Thread:
 
 def change(status: str, *ids: Any) -> None:
     Document.objects.filter(pk__in=ids).update(status=status)
-
-
-@pytest.mark.slow
-def test_events_of_concurrent_writers_are_each_shown_once_and_in_order(acme: Tenant) -> None:
-    ids = [document.pk for document in factories.listed(acme.workspace, 5, status="DRAFT")]
-
-    def write(seed: int) -> None:
-        """Transactions of different length; some are undone. One changes few documents."""
-        draw = random.Random(seed)  # noqa: S311
-        for _ in range(TURNS):
-            with transaction.atomic():
-                for id in sorted(draw.sample(ids, draw.randint(1, 3))):
-                    change(draw.choice(STATUSES), id)
-                    threading.Event().wait(draw.random() * 0.01)
-                transaction.set_rollback(draw.random() < 0.2)
-
-    writers = [in_thread(write, seed) for seed in range(WRITERS)]
-    seen: list[dict[str, Any]] = []
-    after = None
-    while True:
-        ended = not any(writer.is_alive() for writer in writers) and settled()
-        forget_requests()
-        page = feed_page(acme, after, limit=str(random.Random(len(seen)).randint(1, 20)))  # noqa: S311
-        seen += page["data"]
-        after = page["nextCursor"]
-        if ended and not page["data"]:
-            break
-    assert len(seen) > WRITERS * TURNS
-    ids_seen = sorted(event["id"] for event in seen)
-    assert ids_seen == sorted(public_id(event.uuid) for event in Event.objects.all())
-    for id in ids:
-        statuses = [event["data"]["status"] for event in seen if event["data"]["id"] == str(id)]
-        # The ids are drawn while the document is locked, so they have its true order.
-        expected = Event.objects.filter(document_id=id).order_by("id")
-        assert statuses == list(expected.values_list("status", flat=True))
 
 
 def test_events_of_a_transaction_that_began_first_and_ends_last_are_not_skipped(

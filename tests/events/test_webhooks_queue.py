@@ -1,6 +1,5 @@
 """The queue of deliveries: what is due, in which order, and the schedule of attempts."""
 
-from collections.abc import Iterator
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -17,6 +16,7 @@ from events.webhooks import monitoring, queue, secrets, services
 from events.webhooks.models import Attempt, Delivery, DeliveryState, Endpoint
 from events.webhooks.policy import AT_ONCE, ATTEMPT_SECONDS, DELAYS, next_delay
 from tests.support import factories
+from tests.support.cast import nodes
 from tests.support.database import execute, url_of
 from tests.support.factories import Tenant
 from tests.support.receiver import endpoint
@@ -42,13 +42,11 @@ def ended(delivery: Delivery, status: int | None, **fields: Any) -> Attempt:
 
 
 def end(claims: list[Delivery], status: int | None = 200, **fields: Any) -> None:
-    """Saves that these attempts ended."""
     fields.setdefault("error", "" if status else "The connection failed.")
     queue.save([ended(each, status, **fields) for each in claims])
 
 
 def waiting(tenant: Tenant, count: int = 1, **fields: Any) -> Endpoint:
-    """An endpoint, and so many deliveries that wait for it."""
     made, _ = endpoint(tenant, URL, **fields)
     factories.listed(tenant.workspace, count)
     return made
@@ -393,17 +391,13 @@ def test_claim_reads_along_the_indexes_however_many_wait(
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(f"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) {queue.CLAIM}", [100])
         [[[plan]]] = cursor.fetchall()
-    scans = list(scans_of("webhooks_delivery", plan["Plan"]))
+    scans = [
+        node
+        for node in nodes(plan["Plan"])
+        if node.get("Relation Name") == "webhooks_delivery" and node["Node Type"] != "ModifyTable"
+    ]
     assert "Seq Scan" not in {scan["Node Type"] for scan in scans}
     pages = [scan["Shared Hit Blocks"] + scan["Shared Read Blocks"] for scan in scans]
     # Of four times as many deliveries, about 32,000 if an old snapshot keeps dead entries from
     # being marked; a plan that reads all deliveries for each endpoint is over 140,000.
     assert max(pages) < 15_000
-
-
-def scans_of(table: str, node: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """The parts of a plan that read a table."""
-    if node.get("Relation Name") == table and node["Node Type"] != "ModifyTable":
-        yield node
-    for part in node.get("Plans", ()):
-        yield from scans_of(table, part)

@@ -40,7 +40,6 @@ def to(url: str) -> Delivery:
 
 
 def send(url: str) -> Attempt:
-    """The result of an attempt to deliver to a URL."""
     return asyncio.run(sender.attempt(to(url)))
 
 
