@@ -24,7 +24,8 @@ _thread = threading.local()  # a connection each; redis-py's pool takes five tim
 class CounterCache(BaseCache):
     """Whole numbers in Redis, with the methods that django-ratelimit calls.
 
-    If Redis does not respond, or refuses, the cache `process` counts instead: no request fails.
+    If Redis does not respond, or refuses, no request fails: the cache `default` counts instead, in
+    this process.
 
     django-ratelimit adds a counter before each increment. A thread asks Redis for that only once,
     because a second round trip takes 5 to 7 % of a request for one document.
@@ -44,13 +45,13 @@ class CounterCache(BaseCache):
             self._added[key] = int(timeout)
             return added
         except RedisError:
-            return caches["process"].add(key, value, timeout)
+            return caches["default"].add(key, value, timeout)
 
     def get(self, key: str, default: Any = None, version: int | None = None) -> Any:
         try:
             value = _call("GET", key)
         except RedisError:
-            return caches["process"].get(key, default)
+            return caches["default"].get(key, default)
         return default if value is None else int(value)
 
     def incr(self, key: str, delta: int = 1, version: int | None = None) -> int:
@@ -60,8 +61,8 @@ class CounterCache(BaseCache):
                 _call("EXPIRE", key, self._added.get(key, 3600))
             return count
         except RedisError:
-            caches["process"].add(key, 0)  # `add` may have been the last that reached Redis
-            return caches["process"].incr(key, delta)
+            caches["default"].add(key, 0)  # `add` may have been the last that reached Redis
+            return caches["default"].incr(key, delta)
 
 
 def _call(*command: Any) -> Any:

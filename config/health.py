@@ -49,7 +49,6 @@ def _check_parts(states: dict[str, str]) -> None:
 
 @require_safe
 def live(request: HttpRequest) -> HttpResponse:
-    """`/healthz`."""
     return json_response({"status": "ok"})
 
 
@@ -79,7 +78,6 @@ def ready(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def metrics(request: HttpRequest) -> HttpResponse:
-    """`/metrics`, for Prometheus."""
     return HttpResponse(generate_latest(), content_type=CONTENT_TYPE_LATEST)
 
 

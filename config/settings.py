@@ -4,6 +4,7 @@ Importing this module starts nothing. On a laptop, `make run` sets the variables
 `manage.py check` fails if a required one is missing (`config.checks`), before a unit starts.
 """
 
+import hashlib
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -225,16 +226,20 @@ REDIS_URL = env.redis_url(
 )
 COUNT_IN_PROCESS = REDIS_URL.startswith("memory://")
 REDIS_TIMEOUT = 0.25  # seconds; after that this process counts
-_IN_PROCESS = {
-    "BACKEND": "django.core.cache.backends.locmem.LocMemCache",
-    # Enough for many accounts and addresses: an evicted counter starts again at zero.
-    "OPTIONS": {"MAX_ENTRIES": 100_000},
-}
-_IN_REDIS = {"BACKEND": "config.cache.CounterCache", "LOCATION": REDIS_URL}
 CACHES: dict[str, Any] = {
-    "default": _IN_PROCESS if COUNT_IN_PROCESS else _IN_REDIS,
-    "process": _IN_PROCESS,  # counts while Redis is out of reach
+    "default": {  # it counts too, while Redis is out of reach
+        "BACKEND": "django.core.cache.backends.locmem.LocMemCache",
+        # Enough for many accounts and addresses: an evicted counter starts again at zero.
+        "OPTIONS": {"MAX_ENTRIES": 100_000},
+    },
+    "counters": {"BACKEND": "config.cache.CounterCache", "LOCATION": REDIS_URL},
 }
+RATELIMIT_USE_CACHE = "default" if COUNT_IN_PROCESS else "counters"
+# The defaults of django-ratelimit, which looks for each at each request: for one that is missing,
+# Django takes 1.7 µs.
+RATELIMIT_ENABLE = True
+RATELIMIT_CACHE_PREFIX = "rl:"
+RATELIMIT_HASH_ALGORITHM = hashlib.sha256
 
 # --- The audit log ---------------------------------------------------------------------------
 AUDIT_SIGNING_KEY = env.text(

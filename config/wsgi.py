@@ -12,8 +12,8 @@ application = get_wsgi_application()
 from apikeys.usage import flusher  # noqa: E402 - needs the settings
 from config import env, systemd  # noqa: E402
 
-for each in env.missing():  # `manage.py check` says so too, but not everybody runs it
-    raise ImproperlyConfigured(f"{each.name} is not set. Set it to {each.help}.")
+if missing := env.missing():  # `manage.py check` says so too, but not everybody runs it
+    raise ImproperlyConfigured(f"{missing[0].name} is not set. Set it to {missing[0].help}.")
 
 flusher.start()
 systemd.start()

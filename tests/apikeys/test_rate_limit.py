@@ -195,7 +195,7 @@ def test_counter_expires_after_its_window(acme: Tenant) -> None:
 
 def test_counters_that_a_thread_remembers_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cache, "COUNTERS", 3)
-    counters: Any = caches["default"]
+    counters: Any = caches["counters"]
     for number in range(9):
         counters.add(f"{uuid4()}", number, WINDOW)
         assert len(counters._added) <= 3
@@ -208,10 +208,10 @@ def test_counter_uses_redis_again_when_its_kept_connection_has_died(
     settings.REDIS_URL = proxy.url
     cache._thread = threading.local()
     try:
-        assert caches["default"].add(name, 1, WINDOW)
+        assert caches["counters"].add(name, 1, WINDOW)
         proxy.refuse()
         proxy.restore()
-        assert caches["default"].incr(name) == 2
+        assert caches["counters"].incr(name) == 2
         assert Redis.from_url(os.environ["REDIS_URL"]).get(name) == b"2"
     finally:
         proxy.stop()
@@ -225,7 +225,7 @@ def test_counter_waits_once_for_a_silent_redis(settings: Settings, connects: boo
         settings.REDIS_TIMEOUT = 1
         cache._thread = threading.local()
         start, name = time.monotonic(), uuid4().hex
-        assert [caches["default"].add(name, 1, WINDOW), caches["default"].incr(name)] == [True, 2]
+        assert [caches["counters"].add(name, 1, WINDOW), caches["counters"].incr(name)] == [True, 2]
         assert 1 <= time.monotonic() - start < 2
         cache._thread = threading.local()
 

@@ -22,7 +22,7 @@ def servers(tmp_path: Path) -> Iterator[list[RedisServer]]:
     cache._thread = threading.local()
     yield made
     cache._thread = threading.local()
-    caches["process"].clear()
+    caches["default"].clear()
     for each in made:
         each.kill()
 
@@ -31,7 +31,7 @@ def test_counter_counts_on_where_its_address_leads_a_second_after_a_failover(
     servers: list[RedisServer], settings: Settings
 ) -> None:
     master, other = servers
-    address, name, counter = Proxy(master.url), uuid4().hex, caches["default"]
+    address, name, counter = Proxy(master.url), uuid4().hex, caches["counters"]
     settings.REDIS_URL = address.url
     try:
         assert counter.add(name, 5, 60)

@@ -279,7 +279,7 @@ def redis(settings: Any) -> Iterator[Proxy]:
     yield proxy
     proxy.stop()
     cache._thread = threading.local()  # for the tests that follow
-    caches["process"].clear()
+    caches["default"].clear()
 
 
 @pytest.mark.parametrize("fault", ["refuse", "silence"])
