@@ -28,13 +28,14 @@ api = [
     re_path(r"^api/v1(?P<rest>(?:/[\s\S]*)?)$", UnknownPath.as_view(get)),
 ]
 
-urlpatterns: list[Any] = [
+urlpatterns: list[Any] = []
+if settings.SERVES_API:  # first: each pattern before the one that matches takes 3 µs
+    urlpatterns += api
+urlpatterns += [
     path("healthz", health.live),
     path("readyz", health.ready),
     path("metrics", health.metrics),
 ]
-if settings.SERVES_API:
-    urlpatterns += api
 if settings.SERVES_PAGES:
     urlpatterns.append(path("", include("config.console.urls")))
 
