@@ -149,8 +149,10 @@ def test_error_of_a_crash_is_500_in_json_with_its_traceback_in_the_log(
         response = json_server.get(f"/documents?key={acme.raw}", acme.raw, user_agent=acme.raw)
     assert response.status == 500
     assert response.json() == golden("server_error")
-    lines = eventually(lambda: json_server.log_of(response))
-    crash, access = map(json.loads, lines.splitlines())
+    id = response.headers["request-id"]
+    assert eventually(lambda: json_server.log().count(id) == 2)
+    lines = [line for line in json_server.log().splitlines() if id in line]
+    crash, access = map(json.loads, lines)
     assert crash["exception"].startswith("Traceback (most recent call last):\n")
     assert 'relation "documents_document" does not exist' in crash["exception"]
     assert (crash["level"], access["route"], access["status"]) == (
