@@ -29,8 +29,6 @@ from workspaces.directory import own_workspaces
 
 
 class RecipientInline(NoPermissions, TabularInline):
-    """The recipients of a document, in the signing order; the timeline has what they did when."""
-
     model = Recipient
     ordering = ("order", "id")
     fields = readonly_fields = ("name", "email", "role", "status", "order", "decline_reason")
@@ -43,7 +41,6 @@ class RecipientInline(NoPermissions, TabularInline):
 
 
 def in_order(document: Document) -> list[Recipient]:
-    """The document's prefetched recipients in the signing order."""
     return sorted(document.recipients.all(), key=lambda each: (each.order, each.id))
 
 
@@ -139,17 +136,10 @@ class DocumentAdmin(AuditHistory, ReadOnlyAdmin):
         return document
 
     def render_change_form(
-        self,
-        request: HttpRequest,
-        context: dict[str, Any],
-        add: bool = False,
-        change: bool = False,
-        form_url: str = "",
-        obj: Document | None = None,
-    ) -> HttpResponse:
+        self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any
+    ) -> Any:
         """The page, which is sent only with the audit entry of its opening."""
-        assert obj is not None  # noqa: S101 - nobody adds documents
-        document = obj
+        document: Document = kwargs["obj"]
 
         def record_opening(_: HttpResponse) -> None:
             record(
@@ -161,10 +151,10 @@ class DocumentAdmin(AuditHistory, ReadOnlyAdmin):
 
         context["evidence"] = set_up()
         context["events"], context["more_entries"] = events(request, document)
-        response: Any = super().render_change_form(request, context, add, change, form_url, obj)
+        response: Any = super().render_change_form(request, context, *args, **kwargs)
         if request.method == "GET":
             response.add_post_render_callback(record_opening)
-        return response  # type: ignore[no-any-return] # a TemplateResponse
+        return response
 
     def get_urls(self) -> list[URLPattern]:
         view = self.admin_site.admin_view(evidence_file)

@@ -8,7 +8,6 @@ HINT = "Check S3_ENDPOINT_URL, S3_BUCKET, S3_REGION and the keys."
 
 @asks_service("documents.001", hint=HINT)
 def object_storage() -> None:
-    """Writes, reads, reads a part, deletes."""
     storage.probe()
 
 

@@ -44,8 +44,6 @@ class SigningOrder(models.TextChoices):
 
 
 class Document(models.Model):
-    """One document of a workspace, as the API shows it."""
-
     Status: TypeAlias = DocumentStatus
     SigningOrder: TypeAlias = SigningOrder
 
@@ -161,8 +159,6 @@ def is_address(text: str) -> bool:
 
 
 class Recipient(models.Model):
-    """One recipient of a document: what they are asked to do, and how far they are."""
-
     Role: TypeAlias = RecipientRole
     Status: TypeAlias = RecipientStatus
 

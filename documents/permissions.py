@@ -36,6 +36,5 @@ def make_group(apps: Apps = current_apps, **kwargs: Any) -> None:
 
 
 def may_view(request: HttpRequest, permission: str) -> bool:
-    """Whether the user has a permission of this app; checked for every request."""
     user = request_user(request)
     return can_sign_in(user) and user.has_perm(f"documents.{permission}")

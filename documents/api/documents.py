@@ -13,20 +13,11 @@ from msgspec import Meta
 
 from config.api.errors import DocumentNotFound
 from config.connections import fetch
-from documents.api.objects import (
-    DOCUMENT_COLUMNS,
-    RECIPIENT_COLUMNS,
-    Recipient,
-    WorkspaceDocument,
-    document,
-    id_of,
-)
+from documents.api import objects
+from documents.api.objects import DOCUMENT_COLUMNS, RECIPIENT_COLUMNS, Recipient, WorkspaceDocument
 
 # What a key can see, in every statement of the API. Its value is the key's workspace.
 VISIBLE = "document.workspace_id = %s AND document.deleted_at IS NULL"
-# With a workspace that the planner does not know: for one that has most documents of all, it would
-# take the index of all workspaces, and might read the documents of others first.
-VISIBLE_UNKNOWN = VISIBLE.replace("%s", "(SELECT %(workspace)s::uuid)")
 
 
 def columns(table: str, names: Iterable[str]) -> str:
@@ -108,7 +99,7 @@ class Documents:
             raise DocumentNotFound
         own, _ = parts[0]
         recipients = [Recipient(*columns) for _, columns in parts if any(columns)]
-        return document(own, recipients)
+        return objects.document(own, recipients)
 
 
 def document_id(text: str) -> UUID:
@@ -132,8 +123,8 @@ def with_recipients(rows: Sequence[Sequence[Any]]) -> list[WorkspaceDocument]:
     """The documents of rows with DOCUMENT_COLUMNS, with their recipients."""
     if not rows:
         return []
-    recipients: dict[str, list[Recipient]] = {id_of(row): [] for row in rows}
+    recipients: dict[str, list[Recipient]] = {objects.id_of(row): [] for row in rows}
     ids = f"{{{','.join(recipients)}}}"  # psycopg would need as long as the rest to write a list
     for of_document, *columns in fetch(_RECIPIENTS, (ids,)):
         recipients[of_document].append(Recipient(*columns))
-    return [document(row, recipients[id_of(row)]) for row in rows]
+    return [objects.document(row, recipients[objects.id_of(row)]) for row in rows]

@@ -20,8 +20,6 @@ DONE = frozenset({RecipientStatus.SIGNED.value, RecipientStatus.APPROVED.value})
 
 
 class Recipient(Struct, rename="camel", gc=False):
-    """One recipient of a document: what they are asked to do, and how far they are."""
-
     id: str
     name: str
     email: str
@@ -52,10 +50,7 @@ RECIPIENT_COLUMNS = (
 
 
 class Progress(Struct, gc=False):
-    """How many of the recipients asked to sign or approve have done so.
-
-    Recipients with the role CC or VIEWER are not counted.
-    """
+    """How many of the recipients asked to sign or approve have done so."""
 
     done: int
     total: int
@@ -69,8 +64,6 @@ class Links(Struct, gc=False):
 
 
 class WorkspaceDocument(Struct, rename="camel", gc=False):
-    """One document with its recipients."""
-
     id: str
     title: str
     status: str

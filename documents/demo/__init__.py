@@ -67,7 +67,6 @@ PEOPLE = (
 
 
 def load(report: Report, password_of: Callable[[str], str]) -> None:
-    """Creates the workspaces with their documents, and the users with the passwords of logins."""
     shift = datetime.now(UTC).replace(microsecond=0) - END
 
     def shifted(found: re.Match[str]) -> str:

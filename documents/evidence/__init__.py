@@ -36,8 +36,6 @@ _ENTRIES = """
 """
 _DATA = f"SELECT id, {COLUMNS} FROM public.audit_auditentry AS entry WHERE id = ANY(%s)"  # noqa: S608 - made of constants
 
-__all__ = ["EvidenceRefused", "Trail", "export"]
-
 
 class EvidenceRefused(Exception):
     """No file can be made; the text says why, and what to do."""
@@ -87,7 +85,6 @@ def export(trail: Trail, *, most: int | None = None) -> Iterator[str]:
 
 
 def _with_reason(parts: Iterator[str]) -> Iterator[str]:
-    """The parts; or as far as they go, and why there are no more."""
     try:
         yield from parts
     except TreeDamaged as exc:
@@ -96,7 +93,6 @@ def _with_reason(parts: Iterator[str]) -> Iterator[str]:
 
 
 def _newest_checkpoint() -> tuple[Newest, PublicKey]:
-    """The newest signed checkpoint, and the key that has signed it."""
     if not set_up():
         raise EvidenceRefused(
             "The audit log of this installation is not sealed, so nothing can be proven."

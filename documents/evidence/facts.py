@@ -9,9 +9,7 @@ from django.db.models import QuerySet
 from audit.models import NEWEST_FIRST, AuditEntry
 from audit.scope import Scope
 from audit.snapshots import DocumentSnapshot, WorkspaceSnapshot
-from documents.models import Document
-
-TYPES = ("original", "signed", "certificate")
+from documents.models import FILE_TYPES, Document
 
 
 def time_text(moment: datetime | None) -> str | None:
@@ -30,7 +28,7 @@ class Trail:
     def document(self) -> Document | None:
         """The document, also a deleted one; None if its row does not exist any more."""
         documents = Document.objects.filter(self.scope.condition(), pk=self.document_id)
-        return documents.select_related("workspace", "original", "signed", "certificate").first()
+        return documents.select_related("workspace", *FILE_TYPES).first()
 
     @property
     def entries(self) -> QuerySet[AuditEntry]:
@@ -39,7 +37,6 @@ class Trail:
         )
 
     def exists(self) -> bool:
-        """Whether there is such a document, or was one."""
         return self.document is not None or self.entries.exists()
 
     def snapshots(self) -> tuple[WorkspaceSnapshot, DocumentSnapshot]:
@@ -69,7 +66,7 @@ class Trail:
         """The document's files; then earlier ones, which only its entries name."""
         document = self.document
         found: dict[tuple[str, str], dict[str, Any]] = {}
-        for type_ in TYPES:
+        for type_ in ("original", "signed", "certificate"):
             if stored := document and getattr(document, type_):
                 found[type_, stored.sha256] = {
                     "size": stored.size,

@@ -13,7 +13,8 @@ from audit.admin.search import parsed
 from audit.admin.sending import send
 from audit.scope import scope_of
 from config.console.reauthentication import recent_sign_in_required
-from documents.evidence import EvidenceRefused, Trail, export
+from documents.evidence import EvidenceRefused, export
+from documents.evidence.facts import Trail
 
 MOST = 50_000  # entries, in some 70 MB; the command has no limit
 

@@ -9,7 +9,7 @@ from django.db import models
 from msgspec import Meta, Struct
 from msgspec.structs import asdict
 
-from documents.models import Document, Recipient, is_address
+from documents.models import FILE_TYPES, Document, Recipient, is_address
 
 # The API returns all recipients of a document together: this bounds the size of a response.
 MAX_RECIPIENTS = 1000
@@ -75,7 +75,7 @@ def read(line: bytes) -> DocumentEntry:
     complete = document.status is Document.Status.COMPLETED
     if complete and not document.completed_at:
         raise Invalid("a COMPLETED document needs completedAt")
-    needed = {"original", "signed", "certificate"} if complete else {"original"}
+    needed = set(FILE_TYPES) if complete else {"original"}
     if {kind for kind, name in document.files.items() if name} != needed:
         raise Invalid("files: original, and of a COMPLETED document signed and certificate too")
     for recipient in document.recipients:

@@ -29,7 +29,6 @@ class LocalFile:
     key: str = ""  # of its object, once it is uploaded
 
     def upload(self) -> str:
-        """Uploads it, unless that was done before; returns the key of its object."""
         if not self.key:
             with self.path.open("rb") as content:
                 self.key = storage.save(content)

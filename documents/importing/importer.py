@@ -34,12 +34,15 @@ COLUMNS = [field for field in DocumentEntry.__struct_fields__ if field not in NO
 
 
 class Line(NamedTuple):
-    """A valid line: its number, its document with the id of that, and the files by type."""
-
     number: int
     id: UUID
     entry: DocumentEntry
-    files: dict[str, LocalFile]
+    files: dict[str, LocalFile]  # by type
+
+
+def in_batches(lines: Iterator[Line]) -> Iterator[list[Line]]:
+    while batch := list(islice(lines, BATCH)):
+        yield batch
 
 
 class Importer:
@@ -67,8 +70,7 @@ class Importer:
             Stopped: a signal asked the process to end, between two lines.
         """
         with graceful_shutdown() as shutdown:
-            lines = self._lines(content, shutdown)
-            batches: Iterable[list[Line]] = iter(lambda: list(islice(lines, BATCH)), [])
+            batches: Iterable[list[Line]] = in_batches(self._valid_lines(content, shutdown))
             if strict:  # all are read, then all their files are uploaded, then all are written
                 batches = list(batches)
                 if self.counts["refused"]:
@@ -83,8 +85,7 @@ class Importer:
                 if strict and (refused := self.counts["refused"]):
                     raise CommandError(f"Refused lines: {refused:,}. Nothing was imported.")
 
-    def _lines(self, content: Iterable[bytes], shutdown: Shutdown) -> Iterator[Line]:
-        """The valid lines; the others are refused."""
+    def _valid_lines(self, content: Iterable[bytes], shutdown: Shutdown) -> Iterator[Line]:
         for number, line in enumerate(content, 1):
             shutdown.check()
             try:
@@ -148,7 +149,6 @@ class Importer:
             list(pool.map(LocalFile.upload, needed))
 
     def _store(self, lines: Mapping[UUID, Line]) -> dict[str, int]:
-        """Creates and updates documents; returns what is counted."""
         locked = self.workspace.documents.select_for_update().prefetch_related(*FILE_TYPES)
         old = {document.pk: document for document in locked.filter(pk__in=lines).order_by("pk")}
         new = [Document(id=id, workspace=self.workspace) for id in lines if id not in old]
@@ -165,7 +165,9 @@ class Importer:
             record(Action.DOCUMENT_IMPORTED, **facts, detail=f"{what}, {now}")
             for kind in FILE_TYPES:
                 before, file = getattr(document, kind, None), line.files.get(kind)
-                if (before and before.sha256) == (file and file.sha256):
+                stored = before.sha256 if before else None
+                given = file.sha256 if file else None
+                if given == stored:
                     continue
                 if sealed:
                     raise Invalid("the files of a complete document are sealed, and these differ")

@@ -7,11 +7,14 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from documents.api.documents import VISIBLE_UNKNOWN as VISIBLE
+from documents.api.documents import VISIBLE as VISIBLE_TO_KEY
 from documents.models import RecipientStatus
 from documents.search.parameters import Range, Search, spellings
 from documents.search.words import Word
 
+# With a workspace that the planner does not know: for one that has most documents of all, it would
+# take the index of all workspaces, and might read the documents of others first.
+VISIBLE = VISIBLE_TO_KEY.replace("%s", "(SELECT %(workspace)s::uuid)")
 # OFFSET 0: PostgreSQL reads each by its id, however many it expects, and never all documents.
 AMONG = '(SELECT * FROM "documents_document" WHERE id = ANY (%(among)s) OFFSET 0)'
 _RECIPIENTS = '"documents_recipient" AS recipient WHERE'

@@ -14,8 +14,7 @@ from django.db import connection
 from psycopg.types.datetime import TimestamptzLoader
 
 from documents.api.documents import DOCUMENT_COLUMNS_SQL, DocumentPosition
-from documents.api.documents import VISIBLE_UNKNOWN as VISIBLE
-from documents.search.conditions import AMONG, Source, by_time, conditions, values, within
+from documents.search.conditions import AMONG, VISIBLE, Source, by_time, conditions, values, within
 from documents.search.parameters import Search
 from documents.search.words import words_of
 

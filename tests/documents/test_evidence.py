@@ -16,7 +16,7 @@ from audit.sealing.leaves import COLUMNS, data_of, read_columns
 from audit.sealing.note import Statement
 from audit.sealing.tree import StoredTree, leaf_hash, root_of_proof
 from documents import evidence
-from documents.evidence import Trail
+from documents.evidence.facts import Trail
 from documents.models import Document
 from tests.support import factories, roles
 from tests.support.database import without_triggers

@@ -12,7 +12,8 @@ from django.core.management.base import CommandError
 from audit.scope import Scope
 from audit.sealing.tree import TreeDamaged
 from config.management.progress import InterruptibleCommand
-from documents.evidence import EvidenceRefused, Trail, export
+from documents.evidence import EvidenceRefused, export
+from documents.evidence.facts import Trail
 
 
 class Command(InterruptibleCommand):
