@@ -26,7 +26,15 @@ from bench.servers import CORES, pin
 from bench.stack import Stack
 from bench.traffic import DOWNLOAD
 
-SHORT = "redis-killed store-killed postgres-killed locked-documents worker-killed slow-bodies"
+SHORT = (
+    "redis-killed",
+    "store-killed",
+    "postgres-killed",
+    "locked-documents",
+    "worker-killed",
+    "slow-bodies",
+    "half-headers",
+)
 RATE = 16.0  # requests a second of the steady load
 LIMIT = 60.0  # seconds after the end of a fault, healthy or not
 HEALTHY = 5.0  # seconds after the end of a fault until everything is right and quick again
@@ -158,7 +166,7 @@ def tabled(head: Sequence[str], rows: Sequence[Row]) -> list[str]:
     return table((*head, "holds"), cells, len(head) + 1)
 
 
-def run(stack: Stack, chosen: list[str], *, short: bool) -> tuple[list[str], list[Row]]:
+def run(stack: Stack, chosen: Sequence[str], *, short: bool) -> tuple[list[str], list[Row]]:
     """The tables of the chosen faults, or of all, and their rows."""
     faults, loads = list[Row](), list[Row]()
     with serving(stack) as node:
@@ -182,7 +190,7 @@ def main() -> None:
     parser.add_argument("--short", action="store_true", help="a smoke test of a minute")
     parser.add_argument("--only", nargs="+", choices=[*(f.name for f in FAULTS), "overload"])
     options = parser.parse_args()
-    chosen = options.only or (SHORT.split() if options.short else [])
+    chosen = options.only or (SHORT if options.short else ())
     os.environ["PATH"] += ":/usr/sbin"  # where Debian installs nginx
     stack = Stack("faults")
     stack.load(SCALE)

@@ -4,8 +4,6 @@ import asyncio
 import contextlib
 import itertools
 import os
-import re
-import shutil
 import socket
 import threading
 import time
@@ -28,6 +26,7 @@ from bench.stack import Stack
 from bench.traffic import DETAIL, DOWNLOAD, LIST25, ME, Target, body, target
 from config.dev.services import HOST
 from config.ports import free_port
+from tests.support import nginx_files
 
 DEPLOY = ROOT / "deploy"
 ENDPOINTS = (ME, LIST25, DETAIL, DOWNLOAD)
@@ -84,46 +83,27 @@ class Node(NamedTuple):
     broken: list[str]
 
 
-def _front(folder: Path, port: int, ports: Mapping[str, int]) -> list[str]:
-    """Copies nginx's files, with our folder and ports; returns nginx's command."""
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir()
-    changes = {
-        r"^user .*;": "user root;" if os.geteuid() == 0 else "",  # who can read the folder
-        r"/var/log/documents-api|/var/lib/nginx|/run(?=/nginx\.pid)": str(folder),
-        r"^ *(listen \[::\]|ssl_).*\n": "",
-        r"listen 80 ": f"listen {HOST}:{free_port()} ",
-        r"listen 443( ssl)?( http2)?": f"listen {HOST}:{port}",
-        **{rf"127\.0\.0\.1:{number}\b": f"{HOST}:{ours}" for number, ours in ports.items()},
-    }
-    for file in DEPLOY.glob("*.conf"):
-        text = file.read_text()
-        for pattern, replacement in changes.items():
-            text = re.sub(pattern, replacement, text, flags=re.MULTILINE)
-        (folder / file.name).write_text(text)
-    return ["nginx", "-p", f"{folder}/", "-c", str(folder / "nginx.conf"), "-g", "daemon off;"]
-
-
 @contextlib.contextmanager
 def serving(stack: Stack) -> Iterator[Node]:
     environment = {"X_ACCEL_DOWNLOADS": "yes", "TRUSTED_PROXIES": "1", "DATABASE_OWNER_URL": ""}
     with contextlib.ExitStack() as stopping:
         instances, port = list[Instance](), free_port()
-        text = (DEPLOY / "upstreams.conf").read_text()
-        blocks = re.findall(r"^upstream (\w+) \{(.*?)^\}", text, re.MULTILINE | re.DOTALL)
-        # A port of ours for each address of the API; nothing here asks for pages.
-        api = str([each for name, each in blocks if name not in ("pages", "sign_in", "static")])
-        ports = {number: free_port() for number in re.findall(r"127\.0\.0\.1:(\d+)", api)}
-        for number, own in enumerate(ports.values()):
+        ports = [free_port() for _ in range(2)]  # as many as deploy/upstreams.conf has
+        for number, own in enumerate(ports):
             command = servers.on_port(f"{GRANIAN} {WSGI} {servers.THREADS}", own)
             command = ["taskset", "--cpu-list", str(CORES[number % len(CORES)]), *command]
             log = stack.folder / f"instance-{number}.log"
             instances.append(Instance(own, command, log, {**servers.API, **environment}))
             stopping.callback(instances[-1].stop)
-        for own in ports.values():
+        for own in ports:
             servers.wait(own)
-        store = urlsplit(os.environ["S3_ENDPOINT_URL"]).port or 80
-        command = _front(stack.folder / "nginx", port, {**ports, "9000": store})
+        folder = stack.folder / "nginx"
+        folder.mkdir(exist_ok=True)
+        store = urlsplit(os.environ["S3_ENDPOINT_URL"]).netloc
+        unused = free_port()  # by the requests of the faults
+        command = nginx_files.install(
+            folder, port, ports, store, pages=unused, http_port=free_port()
+        )
         stopping.enter_context(servers.started(command, {}, stack.folder / "nginx.log"))
         servers.wait(port)
         yield Node(stack, port, instances, [], [])

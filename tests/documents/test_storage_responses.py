@@ -15,7 +15,6 @@ from hashlib import md5
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import pytest
 from django.core.files.storage import storages
@@ -26,7 +25,7 @@ from documents import storage
 from documents.storage import Archived, Missing, OutOfReach, StorageError
 from tests.support import factories
 from tests.support.factories import Tenant
-from tests.support.nginx import make_certificate, tls_in_front_of
+from tests.support.nginx import make_certificate
 from tests.support.proxy import HOST, Proxy
 
 pytestmark = pytest.mark.slow
@@ -115,15 +114,18 @@ def test_reading_over_https_accepts_only_certificates_that_it_is_told_to_trust(
     certificate = tmp_path / "tls" / "certificate.pem"
     config = tmp_path / "config"
     config.write_text(f"[default]\nca_bundle = {certificate}\n")
-    with tls_in_front_of(urlsplit(os.environ["S3_ENDPOINT_URL"]).netloc, tmp_path) as address:
-        point(endpoint_url=f"https://{address}")
+    store = Proxy(os.environ["S3_ENDPOINT_URL"], certificate=tmp_path / "tls")
+    try:
+        point(endpoint_url=store.url)
         with pytest.raises(OutOfReach, match="certificate verify failed"):
             whole(key)
         monkeypatch.delenv("AWS_CA_BUNDLE", raising=False)  # it wins
         monkeypatch.setenv(variable, str(config if variable == "AWS_CONFIG_FILE" else certificate))
-        point(endpoint_url=f"https://{address}")
+        point(endpoint_url=store.url)
         assert whole(key) == CONTENT
         storage.check_bucket()
+    finally:
+        store.stop()
 
 
 def test_reading_uses_the_proxy_of_the_environment(

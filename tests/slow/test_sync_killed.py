@@ -114,7 +114,7 @@ def test_consumers_learn_of_each_event_whatever_is_killed(
     victims.append(end_connections)
     while programs["writer"].process.poll() is None:
         for kill in draw.sample(victims, len(victims)):
-            time.sleep(draw.uniform(0.3, 2.0))
+            time.sleep(draw.uniform(0.2, 1.2))
             kill()
     assert not Document.objects.exclude(status="COMPLETED").exists()
 

@@ -10,7 +10,6 @@ import socket
 import ssl
 import subprocess
 import sys
-from collections.abc import Iterator
 from http.client import HTTPConnection, HTTPResponse, HTTPSConnection
 from pathlib import Path
 from typing import Any
@@ -194,44 +193,3 @@ class Nginx(Server):
 
         (line,) = eventually(find)
         return dict(line)
-
-
-TLS = """
-error_log stderr crit;
-pid {folder}/pid;
-events {{}}
-http {{
-    access_log off;
-    client_body_temp_path {folder};
-    proxy_temp_path {folder};
-    {temp}
-    server {{
-        listen {host}:{port} ssl;
-        ssl_certificate {folder}/tls/certificate.pem;
-        ssl_certificate_key {folder}/tls/key.pem;
-        location / {{
-            proxy_set_header Host $http_host;
-            proxy_pass http://{store};
-        }}
-    }}
-}}
-"""
-
-
-@contextlib.contextmanager
-def tls_in_front_of(store: str, folder: Path) -> Iterator[str]:
-    """Object storage over TLS, with the certificate in the folder; yields its host and port."""
-    port = free_port()
-    configuration = folder / "nginx.conf"
-    temp = nginx_files.temp_paths(folder)
-    configuration.write_text(
-        TLS.format(folder=folder, host=HOST, port=port, store=store, temp=temp)
-    )
-    command = [program("nginx", "nginx-light"), "-c", str(configuration), "-g", "daemon off;"]
-    process = subprocess.Popen([sys.executable, "-c", EXEC, *command])
-    try:
-        assert eventually((folder / "pid").exists)
-        yield f"{HOST}:{port}"
-    finally:
-        process.terminate()
-        process.wait()

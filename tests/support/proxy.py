@@ -2,9 +2,11 @@
 
 import asyncio
 import socket
+import ssl
 import threading
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -48,6 +50,9 @@ def failing_after(count: int, instead: bytes = b"") -> Callable[[bytes], bytes]:
 class Proxy:
     """Forwards connections to the service at `url`.
 
+    Args:
+        certificate: the folder of a certificate and its key, with which it is a TLS server.
+
     Attributes:
         url: the URL with the proxy's address instead of the service's.
         accepted: how many connections were opened to it.
@@ -55,8 +60,17 @@ class Proxy:
         alter: returns what is forwarded instead of a block; an OSError cuts the connection.
     """
 
-    def __init__(self, url: str, alter: Callable[[bytes], bytes] = with_206) -> None:
+    def __init__(
+        self,
+        url: str,
+        alter: Callable[[bytes], bytes] = with_206,
+        certificate: Path | None = None,
+    ) -> None:
         self.retarget(url)
+        self._tls: ssl.SSLContext | None = None
+        if certificate:
+            self._tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+            self._tls.load_cert_chain(certificate / "certificate.pem", certificate / "key.pem")
         self._writers: set[asyncio.StreamWriter] = set()
         self._tasks: set[asyncio.Task[None]] = set()
         self._server: asyncio.Server | None = None
@@ -71,9 +85,10 @@ class Proxy:
         self.restore()
         parts = urlsplit(url)
         self.url = parts._replace(
+            scheme="https" if certificate else parts.scheme,
             netloc=parts.netloc.rpartition("@")[0]
             + ("@" if "@" in parts.netloc else "")
-            + f"{HOST}:{self._port}"
+            + f"{HOST}:{self._port}",
         ).geturl()
 
     @property
@@ -120,7 +135,9 @@ class Proxy:
     async def _open(self) -> None:
         self._flowing.set()
         if self._server is None:
-            self._server = await asyncio.start_server(self._connected, HOST, self._port)
+            self._server = await asyncio.start_server(
+                self._connected, HOST, self._port, ssl=self._tls
+            )
             self._port = self._server.sockets[0].getsockname()[1]
 
     async def _close(self) -> None:
