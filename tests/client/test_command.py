@@ -66,7 +66,9 @@ def test_dtd_ls_prints_a_table_json_or_csv(examples: Examples, acme: Tenant) -> 
     assert examples.run("dtd", "ls", "--status", "EXPIRED") == NOTHING
 
 
-def test_dtd_search_has_each_parameter_of_the_api(examples: Examples, acme: Tenant) -> None:
+def test_dtd_search_has_each_parameter_of_the_api_and_prints_as_ls_does(
+    examples: Examples, acme: Tenant
+) -> None:
     described = json.loads((ROOT / "docs" / "openapi.json").read_text())
     parameters = described["paths"]["/api/v1/search"]["get"]["parameters"]
     names = {each["name"] for each in parameters if each["in"] == "query"} - {"cursor"}
@@ -74,21 +76,13 @@ def test_dtd_search_has_each_parameter_of_the_api(examples: Examples, acme: Tena
     options = set(re.findall(r"^  --([\w-]+)", printed, re.MULTILINE))
     common = {"key-file", "insecure", "json", "csv"}
     assert {models.camel(each.replace("-", "_")) for each in options - common} == names
-
-
-def test_dtd_search_prints_what_is_found_as_ls_does(examples: Examples, acme: Tenant) -> None:
     lease = factories.document(acme.workspace, "COMPLETED", title="Lease")
-    sent = factories.document(acme.workspace, "SENT", title="Offer")
-    factories.document(acme.workspace, "DRAFT", title="Draft")
+    factories.document(acme.workspace, "SENT", title="Offer")
     printed = examples.run("dtd", "search", "--title", "lea", "--completed-from", "2026-03-01")
     assert [row.split()[0] for row in printed.splitlines()] == ["ID", str(lease.id)]
     both = ("--status", "SENT", "--status", "COMPLETED")
     assert len(examples.run("dtd", "search", *both, "--csv").splitlines()) == 3
     assert len(examples.run("dtd", "search", *both, "--limit", "1", "--json").splitlines()) == 1
-    printed = examples.run("dtd", "search", "--status", "SENT", "--json")
-    assert json.loads(printed) == json.loads(acme.get(f"/documents/{sent.id}").body)["data"]
-    printed = examples.run("dtd", "search", "--sent-before", "yesterday", status=3)
-    assert "sentBefore" in printed
 
 
 def test_dtd_get_shows_a_document_or_downloads_it(examples: Examples, acme: Tenant) -> None:

@@ -3,13 +3,13 @@
 import inspect
 import json
 import re
-import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import fields
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from types import ModuleType
 from typing import Any, get_args
@@ -26,7 +26,7 @@ from tests.support.client import forget_requests
 from tests.support.factories import Tenant
 from tests.support.nginx import make_certificate
 from tests.support.proxy import HOST
-from tests.support.receiver import receiving
+from tests.support.receiver import Receiver, receiving
 from tests.support.server import ROOT, Server, eventually
 from tests.support.webhooks import SECRET, signed
 
@@ -208,27 +208,6 @@ def test_document_refuses_an_id_that_would_change_the_path(client: dtd.Client, i
         client.document(id)
 
 
-class Canned(BaseHTTPRequestHandler):
-    """Sends responses that the service sends rarely, one after the other; the last one again."""
-
-    script: list[tuple[int, dict[str, str], str]]
-    asked: list[float]
-
-    def do_GET(self) -> None:  # noqa: N802
-        self.asked.append(time.monotonic())
-        status, headers, body = self.script.pop(0 if len(self.script) > 1 else -1)
-        self.script = self.script or [(status, headers, body)]
-        type(self).script = self.script
-        self.send_response(status)
-        for name, value in {"Content-Length": str(len(body)), **headers}.items():
-            self.send_header(name, value)
-        self.end_headers()
-        self.wfile.write(body.encode())
-
-    def log_message(self, format: str, *args: object) -> None:
-        pass
-
-
 ME = json.dumps(
     {
         "data": {
@@ -238,91 +217,78 @@ ME = json.dumps(
         }
     }
 )
-Can = Callable[..., tuple[dtd.Client, list[float]]]
+Script = Callable[..., dtd.Client]
 
 
 @pytest.fixture
-def canned() -> Iterator[Can]:
-    """Makes a client of a server with these responses, and the times of its requests."""
-    made: list[HTTPServer] = []
-    clients: list[dtd.Client] = []
+def script(receiver: Receiver) -> Iterator[Script]:
+    """Makes a client of a server that responds like this, as the service does rarely."""
+    with ExitStack() as clients:
 
-    def make(
-        *responses: tuple[int, dict[str, str], str], patience: float = 5
-    ) -> tuple[dtd.Client, list[float]]:
-        handler = type("Handler", (Canned,), {"script": list(responses), "asked": []})
-        made.append(HTTPServer((HOST, 0), handler))
-        threading.Thread(target=made[-1].serve_forever, args=(0.02,), daemon=True).start()
-        base = f"http://{HOST}:{made[-1].server_port}/below"
-        clients.append(dtd.Client("dtd_a", base, patience=patience))
-        return clients[-1], handler.asked  # type: ignore[attr-defined]
+        def make(*responses: tuple[int, dict[str, str], str], patience: float = 5) -> dtd.Client:
+            receiver.received.clear()
+            receiver.script = [(status, head, body.encode()) for status, head, body in responses]
+            base = receiver.url("/below")
+            return clients.enter_context(dtd.Client("dtd_a", base, patience=patience))
 
-    yield make
-    for client in clients:
-        client.close()
-    for each in made:
-        each.shutdown()
-        each.server_close()
+        yield make
 
 
 @pytest.mark.slow
-def test_client_waits_as_long_as_retry_after_says(canned: Can) -> None:
+def test_client_waits_as_long_as_retry_after_says(script: Script, receiver: Receiver) -> None:
     later = format_datetime(datetime.now(UTC) + timedelta(seconds=3), usegmt=True)
-    client, asked = canned(
-        (429, {"Retry-After": "1"}, ""), (503, {"Retry-After": later}, ""), (200, {}, ME)
-    )
     began = time.monotonic()
-    client.me()
-    assert asked[1] - asked[0] >= 1
-    assert 1.8 <= asked[2] - began <= 4
+    script((429, {"Retry-After": "1"}, ""), (503, {"Retry-After": later}, ""), (200, {}, ME)).me()
+    first, second, third = (each.at for each in receiver.received)
+    assert second - first >= 1
+    assert third - began >= 1.8
 
 
 @pytest.mark.parametrize("status", [400, 401, 402, 403, 404, 410, 500, 501, 502, 504])
-def test_client_retries_nothing_else(canned: Can, status: int) -> None:
-    client, asked = canned((status, {}, "<html>"), (200, {}, ME))
+def test_client_retries_nothing_else(script: Script, receiver: Receiver, status: int) -> None:
+    client = script((status, {}, "<html>"), (200, {}, ME))
     with pytest.raises(APIError, match=f"responded with {status}") as refused:
         client.me()
     assert type(refused.value) is APIError
-    assert len(asked) == 1
+    assert len(receiver.received) == 1
 
 
 def test_client_waits_no_longer_than_a_minute_or_its_patience_before_a_request(
-    canned: Can, monkeypatch: pytest.MonkeyPatch
+    script: Script, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     waits: list[float] = []
     monkeypatch.setattr("dtd.client.time.sleep", waits.append)
     for left in ("r=0;t=999999999", "r=0;t=60", f"r=0;t={'9' * 5000}"):
         for patience in (5, 120):
-            client, _ = canned((200, {"RateLimit": f'"key";{left}'}, ME), patience=patience)
+            client = script((200, {"RateLimit": f'"key";{left}'}, ME), patience=patience)
             client.me()
             client.me()
     assert [round(seconds) for seconds in waits] == [5, 60] * 3
 
 
 @pytest.mark.slow
-def test_client_keeps_to_its_time_limit(canned: Can) -> None:
-    client, asked = canned((503, {"Retry-After": "1"}, '{"error": "Busy."}'), patience=2.5)
+def test_client_keeps_to_its_time_limit(script: Script, receiver: Receiver) -> None:
+    client = script((503, {"Retry-After": "1"}, '{"error": "Busy."}'), patience=2.5)
     with pytest.raises(APIError, match="Busy"):
         client.me()
-    assert len(asked) == 3
-    client, asked = canned((429, {"Retry-After": "60"}, ""), patience=5)
-    began = time.monotonic()
+    assert len(receiver.received) == 3
+    client = script((429, {"Retry-After": "60"}, ""), patience=5)
     with pytest.raises(APIError):
         client.me()
-    assert time.monotonic() - began < 2  # it would be too late
+    assert len(receiver.received) == 1  # a second one would be too late
 
 
-def test_errors_have_no_control_characters_of_the_service(canned: Can) -> None:
+def test_errors_have_no_control_characters_of_the_service(script: Script) -> None:
     body = json.dumps({"error": "a\x1b]0;b\x07\u202ec\x9bd\ne"})
-    client, _ = canned((404, {"Request-Id": "f"}, body))
+    client = script((404, {"Request-Id": "f"}, body))
     with pytest.raises(APIError) as refused:
         client.me()
     assert str(refused.value) == "a ]0;b  c d e (Request-Id f)"
 
 
-def test_client_says_that_an_address_is_not_the_api(canned: Can) -> None:
+def test_client_says_that_an_address_is_not_the_api(script: Script) -> None:
     for body in ("<html>", "[]", "{}"):
-        client, _ = canned((200, {}, body))
+        client = script((200, {}, body))
         with pytest.raises(errors.InvalidResponse, match="check the base URL"):
             client.me()
 
@@ -344,16 +310,9 @@ def test_client_retries_after_a_429_of_the_service(
 
 def test_client_can_be_shared_by_threads(client: dtd.Client, acme: Tenant) -> None:
     made = {str(each.id) for each in factories.listed(acme.workspace, 120)}
-    seen: list[set[str]] = []
-
-    def read() -> None:
-        seen.append({each.id for each in client.documents()})
-
-    threads = [threading.Thread(target=read) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(8) as threads:
+        lists = list(threads.map(lambda _: client.documents(), range(8)))
+        seen = list(threads.map(lambda found: {each.id for each in found}, lists))
     assert seen == [made] * 8
 
 

@@ -5,7 +5,6 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from http.client import HTTPConnection, IncompleteRead
 
-from audit.models import AuditEntry
 from tests.support import factories
 from tests.support.client import Response, golden
 from tests.support.factories import Tenant
@@ -23,28 +22,6 @@ def is_unavailable(response: Response) -> bool:
         and response.headers["retry-after"] == "5"
         and response.json() == golden("unavailable")
     )
-
-
-def test_storage_that_is_silent_is_503_in_time_and_concerns_downloads_only(
-    server: Server, nginx: Nginx, acme: Tenant
-) -> None:
-    path = f"/documents/{factories.document(acme.workspace).id}/download"
-    servers = [server, nginx]
-    for each in servers:
-        each.store.refuse()  # no connection is left from before
-        each.store.restore()
-        each.store.silence()
-    started = time.monotonic()
-    with ThreadPoolExecutor() as threads:
-        downloads = list(threads.map(lambda each: each.get(path, acme.raw), servers * DOWNLOADS))
-    assert time.monotonic() - started < DEADLINE
-    assert all(map(is_unavailable, downloads))
-    for each in servers:
-        assert each.get("/me", acme.raw).status == 200
-    assert not AuditEntry.objects.filter(action="document.downloaded").exists()
-    for each in servers:
-        each.store.restore()
-        assert each.get(path, acme.raw).status == 200
 
 
 def test_storage_that_falls_silent_within_bodies_breaks_them_off(

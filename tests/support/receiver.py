@@ -23,6 +23,8 @@ from tests.support.factories import Tenant
 from tests.support.proxy import HOST
 from tests.support.server import EXEC, ROOT, STOP_PATIENCE, serving_environment, test_database_url
 
+Scripted = tuple[int, dict[str, str], bytes]
+
 
 class Received(NamedTuple):
     """One request."""
@@ -30,6 +32,7 @@ class Received(NamedTuple):
     path: str
     headers: dict[str, str]
     body: bytes
+    at: float  # seconds of a clock
 
     @property
     def id(self) -> str:
@@ -55,23 +58,30 @@ class _Handler(BaseHTTPRequestHandler):
         if len(body) < length:
             return  # the sender was killed
         headers = {name.lower(): value for name, value in self.headers.items()}
-        self.server.add(Received(self.path, headers, body))
+        self.server.add(Received(self.path, headers, body, time.monotonic()))
+        if self.server.script:
+            self.respond(*self.server.next_of_script())
+            return
         _, status, *how = self.path.partition("?")[0].split("/")
         if "slow" in how:
             self.server.stopped.wait(60)
         if "raw" in how:
             self.wfile.write(self.server.content)
             return
-        self.send_response(int(status or 200))
-        for name, value in self.server.headers.items():
-            self.send_header(name, value)
-        self.end_headers()
+        self.respond(int(status or 200), self.server.headers, b"")
         if "trickle" in how:
             with contextlib.suppress(OSError):
                 while not self.server.stopped.wait(0.2):
                     self.wfile.write(b".")
         with contextlib.suppress(OSError):
             self.wfile.write(self.server.content)
+
+    def respond(self, status: int, headers: dict[str, str], content: bytes) -> None:
+        self.send_response(status)
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(content)
 
     do_GET = do_PUT = do_POST  # noqa: N815 - the names that the base class looks for
 
@@ -86,6 +96,7 @@ class Receiver(ThreadingHTTPServer):
         received: what has arrived, in that order.
         arrived: is set when something arrives.
         content, headers: of each response.
+        script: responses that come one after the other instead, whatever the path; the last again.
         delay: seconds before each response.
         most_at_once: how many requests to a path there were at the same time.
     """
@@ -98,6 +109,7 @@ class Receiver(ThreadingHTTPServer):
         self.received: list[Received] = []
         self.content = b"thanks"
         self.headers: dict[str, str] = {}
+        self.script: list[Scripted] = []
         self.delay = 0.0
         self.arrived = threading.Event()
         self.stopped = threading.Event()
@@ -129,6 +141,9 @@ class Receiver(ThreadingHTTPServer):
             time.sleep(self.delay)
         with self._lock:
             self.at_once[received.path] -= 1
+
+    def next_of_script(self) -> Scripted:
+        return self.script.pop(0) if len(self.script) > 1 else self.script[0]
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Prints nothing: a failed handshake is what a test wants."""
