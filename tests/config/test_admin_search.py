@@ -1,15 +1,8 @@
 """One search over all sections, in the header of the console."""
 
-import re
-from types import ModuleType
-from typing import Any
-
-import pytest
-from django.db import OperationalError
 from django.test import Client
 from django.urls import reverse
 
-from apikeys.admin.section import ApiKeyAdmin
 from events.webhooks.models import Endpoint
 from tests.support import factories
 from tests.support.cast import page_of
@@ -57,22 +50,6 @@ def test_search_never_has_a_whole_key_in_a_url(acme: Tenant) -> None:
     assert target(client, acme.key.prefix) == page_of(acme.key)
 
 
-def test_search_for_a_pasted_key_leads_support_to_why_it_is_refused(
-    acme: Tenant, sam: Client, desk: Client, flusher: ModuleType
-) -> None:
-    acme.key.revoke(by=acme.admin)
-    acme.get("/me")
-    assert flusher.flush()
-    for client in (sam, desk):
-        html = body(client.post(SEARCH, {"q": f"Bearer {acme.raw}"}, follow=True))
-        for section in ("audit_auditentry", "usage_refusedrequest"):
-            url = f"{reverse(f'admin:{section}_changelist')}?q={acme.key.prefix}"
-            assert f'href="{url}"' in html
-            listed = body(client.get(url))
-            assert acme.key.name in listed
-        assert re.search(f"The key was revoked at .* by {acme.admin}", listed)
-
-
 def test_search_finds_nothing_of_another_workspace(acme: Tenant, umbrella: Tenant) -> None:
     document = factories.listed(acme.workspace, 1)[0]
     [refusal] = refused(workspace_id=acme.workspace.pk)
@@ -81,15 +58,3 @@ def test_search_finds_nothing_of_another_workspace(acme: Tenant, umbrella: Tenan
     for text in (*map(str, texts), refusal.request_id):
         html = body(stranger.get(SEARCH, {"q": text}))
         assert 'class="panel found"' not in html
-
-
-def test_search_of_one_section_fails_alone(
-    acme: Tenant, ada: Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fail(*_: Any) -> Any:
-        raise OperationalError
-
-    monkeypatch.setattr(ApiKeyAdmin, "found", fail)
-    html = body(ada.get(SEARCH, {"q": acme.workspace.name}))
-    assert "Developer settings could not be searched in time" in html
-    assert page_of(acme.workspace) in html

@@ -17,7 +17,7 @@ import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
-from django.core.checks import CheckMessage, Error
+from django.core.checks import CheckMessage
 from django.core.management import call_command
 from django.test import Client
 from django.urls import reverse
@@ -27,7 +27,6 @@ from audit.checks import audit_log
 from audit.models import Action, AuditEntry
 from config import checks
 from config.checks import operation, redis
-from config.console import system
 from events.webhooks import monitoring
 from tests.support import factories, seals, staff
 from tests.support.database import backdated, url_of
@@ -199,40 +198,6 @@ def test_system_page_has_the_findings_of_the_checks_problems_first(desk: Client)
     assert "Object storage: nothing is wrong.\n" in html
     assert html.index("Backup made") < html.index("<details") < html.index("with PostgreSQL 1")
     assert PAGE in body(desk.get(reverse("admin:index")))
-
-
-def test_start_page_of_an_operator_says_that_all_is_well_only_from_the_checks(
-    desk: Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Their last result is kept for a minute; while they wait for a service, nothing is said."""
-    start = reverse("admin:index")
-    silent = threading.Event()
-    found: list[CheckMessage] = [Error("Deliveries are not sent.", id="webhooks.E001")]
-
-    def run(*args: Any) -> list[CheckMessage]:
-        silent.wait(10)
-        return found
-
-    silent.set()
-    monkeypatch.setattr(system, "run_checks", run)
-    for page in (PAGE, start):
-        html = body(desk.get(page))
-        assert "Deliveries are not sent." in html
-        assert "All is well" not in html
-    found.clear()
-    assert "Deliveries are not sent." in body(desk.get(start))
-    assert "All is well" in body(desk.get(PAGE))
-    html = body(desk.get(start))
-    assert "All is well" in html
-    assert "The service was checked <time" in html
-    monkeypatch.setattr(system, "KEPT", timedelta(0))
-    monkeypatch.setattr(system, "WAIT_SECONDS", 0.1)
-    silent.clear()
-    html = body(desk.get(start))
-    silent.set()
-    assert "The checks have not ended yet" in html
-    assert "All is well" not in html
-    assert "All is well" not in body(staff.signed_in(staff.support()).get(start))
 
 
 @pytest.mark.slow

@@ -128,13 +128,6 @@ def test_create_workspace_names_what_it_cannot_use(
     assert not User.objects.exists()
 
 
-def test_create_workspace_refuses_a_user_whose_account_is_closed(db: None) -> None:
-    User.objects.create_user("eva@example.com", is_active=False)
-    with pytest.raises(CommandError, match="eva@example.com's account is deactivated"):
-        create_workspace("A")
-    assert not Workspace.objects.exists()
-
-
 def test_issue_key_prints_the_raw_key_once_and_records_who_ran_it(acme: Tenant) -> None:
     raw = command("issue_key", str(acme.workspace.id), "Backup", "--by", acme.admin.username)
     key = ApiKey.objects.get(name="Backup")

@@ -1,7 +1,6 @@
 """Errors: JSON with `error` everywhere under /api/, whatever goes wrong, and parts that heal."""
 
 import json
-from urllib.parse import quote
 from uuid import uuid4
 
 import pytest
@@ -66,11 +65,7 @@ UNTEXT = {
     "NUL": "%00",
     "NUL after a value": "SENT%00",
     "not UTF-8": "%FF",
-    "half a character": "%C3",
     "a lone surrogate": "%ED%A0%80",
-    "an overlong NUL": "%C0%80",
-    "half an escape": "%",
-    "the greatest character": quote("\U0010ffff"),
 }
 
 
@@ -97,8 +92,6 @@ def test_error_of_more_parameters_than_are_read_is_400(acme: Tenant) -> None:
 
 HOSTS = {
     "evil.example": "evil.example",
-    "evil.example:80": "evil.example:80",
-    "a b": "a b",
     "[::1": "[::1",
     "\xe9": "\\xe9",
     "a\r\nX: y": "a\\r\\nX: y",
@@ -129,15 +122,6 @@ def test_error_without_a_host_header_says_so(server: Server, gate: Nginx) -> Non
         assert b'{"error":"The request has no Host header."}' in received
     foreign = gate.get("/me", host="evil.example")
     assert "'evil.example'" in foreign.error
-
-
-def test_error_does_not_depend_on_a_body_or_its_type(server: Server, acme: Tenant) -> None:
-    raw = server.raw(
-        b"GET /api/v1/me HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
-        b"Authorization: " + acme.bearer.encode() + b"\r\n"
-        b"Content-Type: application/x-nonsense\r\nContent-Length: 9\r\n\r\n{nonsense"
-    )
-    assert raw.startswith(b"HTTP/1.1 200 ")
 
 
 @pytest.mark.usefixtures("as_owner")

@@ -13,10 +13,6 @@ from config.api import errors
 from config.api.parameters import REQUESTS_PER_MINUTE, WINDOW
 from documents import models
 from documents.api.objects import Links
-from events import feed
-from events.models import KEEP_DAYS, EventType
-from events.webhooks.admin.forms import MEANINGS
-from events.webhooks.policy import ATTEMPT_SECONDS
 from tests.support import openapi
 from tests.support.cast import counted
 from tests.support.client import api_settings, get, golden
@@ -64,25 +60,6 @@ def every_response() -> Iterator[tuple[str, Json]]:
             yield f"{path} {status}", resolved(response)
     for status, response in SCHEMA[OTHER_PATHS].items():
         yield f"any other path {status}", resolved(response)
-
-
-def references(node: Any) -> Iterator[str]:
-    """Every reference below a node."""
-    for value in node.values() if isinstance(node, dict) else node:
-        if isinstance(value, dict | list):
-            yield from references(value)
-    if isinstance(node, dict) and "$ref" in node:
-        yield node["$ref"]
-
-
-def test_components_are_all_used() -> None:
-    components = {
-        f"#/components/{kind}/{name}"
-        for kind, named in SCHEMA["components"].items()
-        for name in named
-        if kind != "securitySchemes"
-    }
-    assert set(references(SCHEMA)) == components
 
 
 RESPONSES = dict(every_response())
@@ -140,16 +117,10 @@ def test_paths_are_all_routes_of_the_api() -> None:
 
 
 OPERATIONS = {path.rpartition("/")[2]: item["get"] for path, item in SCHEMA["paths"].items()}
-PARAMETERS = {
-    (path, each["name"]): each
-    for path, operation in OPERATIONS.items()
-    for each in operation["parameters"]
-}
 HEADERS = {name: header["schema"] for name, header in SCHEMA["components"]["headers"].items()}
 SCHEMAS = SCHEMA["components"]["schemas"]
 DOCUMENT = resolved(OPERATIONS["{id}"]["responses"]["200"])["content"]["application/json"]
 EXAMPLE = DOCUMENT["examples"]["Document"]["value"]["data"]
-WEBHOOK = SCHEMA["webhooks"]["document.*"]["post"]
 
 # What the document has, and what the code has.
 CONSTANTS: dict[str, tuple[Any, Any]] = {
@@ -168,31 +139,10 @@ def test_values_are_those_of_the_code() -> None:
         assert documented == constant, what
 
 
-def test_enums_have_names_of_their_own_in_clients() -> None:
-    for name, schema in SCHEMAS.items():
-        prefix = re.sub("(?<=[a-z])(?=[A-Z])", "_", name).upper()
-        names = [f"{prefix}_{value.upper()}" for value in schema.get("enum", [])]
-        assert schema.get("x-enum-varnames", []) == names
-
-
-def test_sentences_have_the_values_of_the_code() -> None:
-    events = OPERATIONS["events"]["description"]
-    assert f"Events are kept for {KEEP_DAYS} days, and a cursor works for {KEEP_DAYS}" in events
-    assert f"`after={feed.NOW}`" in events
-    after = PARAMETERS["events", "after"]["description"]
-    assert f"{KEEP_DAYS - feed.LEAST.days} days ago. `{feed.NOW}` returns no events" in after
-    listed = SCHEMAS["DocumentEvent"]["properties"]["type"]["description"]
-    meanings = [f"- `{type.value}`: {MEANINGS[type]}" for type in EventType]
-    assert listed.split("\n\n")[1].split("\n") == meanings  # as the console has them
-    assert f"within {ATTEMPT_SECONDS:.0f} seconds" in WEBHOOK["responses"]["2XX"]["description"]
-
-
 # What is changed in the response to GET /me, and what is said of it.
 MISMATCHES: list[tuple[dict[str, Any], str]] = [
     ({"status": 404}, "status 404"),  # of another path
-    ({"target": "/api/v1/you"}, "status 200"),
     ({"headers": {"x-new": "1"}}, "undeclared headers: x-new"),
-    ({"headers": {"x-ratelimit-reset": "soon"}}, "header x-ratelimit-reset"),
     ({"headers": {"content-type": "text/html"}}, "type: text/html"),
     ({"body": {**golden("me"), "more": 1}}, "'more' was unexpected"),
     ({"body": {"data": {}}}, "is a required property"),

@@ -9,7 +9,7 @@ from django.contrib.auth.models import AnonymousUser
 from django.test import Client, RequestFactory
 
 from audit.models import AuditEntry
-from config.request.context import actor, client_info, current_request
+from config.request.context import actor, current_request
 from config.request.middleware import client_address
 from tests.support import factories
 from tests.support.cast import create_key, page_of
@@ -69,22 +69,6 @@ def test_actor_outside_of_a_request_is_the_system_s_user_and_the_command(
         assert len(actor()) < 120
 
 
-def test_actor_is_a_number_where_the_system_has_no_name_for_it(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr("os.getuid", lambda: 4_000_000)
-    monkeypatch.delenv("SUDO_USER", raising=False)
-    assert actor().startswith("4000000 (")
-
-
-def test_client_info_is_empty_outside_of_a_request(acme: Tenant) -> None:
-    acme.get("/me", user_agent=FIREFOX)
-    assert client_info() == ("", "")
-    # The cast's key was issued on no request.
-    entry = AuditEntry.objects.get(action="key.created")
-    assert (entry.address, entry.user_agent, entry.request_id) == ("", "", "")
-
-
 @pytest.mark.parametrize("order", [1, -1])
 def test_client_address_is_not_chosen_by_a_header_with_underscores(
     front: Server, acme: Tenant, order: int
@@ -113,20 +97,14 @@ FORWARDED = {  # what proxies write, and with which this is the number of ours
     f"1.1.1.1, , {V4}": V4,
     V6: V6,
     "2001:0DB8:0:0::7": V6,
-    f"[{V6}]": V6,
     f"[{V6}]:4711": V6,
     f'"[{V6}]:4711"': V6,
     f"{V6}%eth0": V6,
     f"[{V6}%25eth0]:80": V6,
-    f"{V6}%{'x' * 10_000}": V6,
-    f"::ffff:{V4}": V4,
     f"[::ffff:{V4}]:80": V4,
     "unknown": PROXY,
-    "_hidden": PROXY,
     "": PROXY,
-    " , ": PROXY,
     "203.0.113.7.1": PROXY,
-    f"for={V4}": PROXY,
     f"{V4}:4711:4711": PROXY,
     "[": PROXY,
     "x" * 10_000: PROXY,
@@ -165,19 +143,10 @@ def test_client_address_is_the_entry_of_the_first_of_our_proxies(
 OTHER_HEADERS = {  # that proxies add, or their clients
     "Forwarded": f"for={V4};proto=http;host=evil.example, for=unknown",
     "X-Real-IP": "1.1.1.1",
-    "X-Client-IP": "1.1.1.1",
-    "CF-Connecting-IP": "1.1.1.1",
-    "True-Client-IP": "1.1.1.1",
     "X-Forwarded-Host": "evil.example",
-    "X-Forwarded-Port": "x",
-    "X-Forwarded-Server": "evil.example",
-    "X-Forwarded-Prefix": "/evil",
     "X-Forwarded-Proto": "https, http",
     "X-Original-URL": "/admin/",
-    "X-Rewrite-URL": "/admin/",
     "X-Request-Id": "x" * 5000,
-    "X-Amzn-Trace-Id": "Root=1-67891233-abcdef012345678912345678",
-    "Traceparent": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
 }
 
 

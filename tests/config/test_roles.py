@@ -1,9 +1,6 @@
 """The role that serves may do what it needs, and cannot change the audit log."""
 
 import os
-import subprocess
-import sys
-from collections.abc import Iterator
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -14,9 +11,8 @@ from django.db import DatabaseError, connection
 
 from audit.checks import audit_log
 from audit.models import AuditEntry
-from tests.support.database import PRIVILEGES, execute, new_database, privileges, url_of
+from tests.support.database import PRIVILEGES, execute, privileges
 from tests.support.factories import Tenant
-from tests.support.server import ROOT
 
 CHANGES = [
     "UPDATE audit_auditentry SET key_name = 'Another'",
@@ -138,43 +134,6 @@ def test_privileges_can_be_granted_again(db: None) -> None:
     assert privileges("documents") != before
     execute(PRIVILEGES)
     assert privileges("documents") == before
-
-
-@pytest.fixture
-def empty() -> Iterator[str]:
-    """The name of a database without tables, which belongs to the owner."""
-    with new_database("empty") as name:
-        yield name
-
-
-def command(database: str, *words: str, owner: bool, **variables: str) -> dict[str, Any]:
-    """manage.py on a database of the tests' server, as arguments of `subprocess.run`."""
-    url = url_of(database, "DATABASE_OWNER_URL" if owner else "DATABASE_URL")
-    environment = {**os.environ, "DATABASE_URL": url, **variables}
-    return {
-        "args": [sys.executable, "manage.py", *words],
-        "cwd": ROOT,
-        "env": environment,
-        "stdin": subprocess.DEVNULL,
-        "text": True,
-    }
-
-
-def manage(*words: str, **options: Any) -> "subprocess.CompletedProcess[str]":
-    """Runs manage.py; see `command`."""
-    return subprocess.run(**command(*words, **options), capture_output=True)
-
-
-@pytest.mark.slow
-def test_migrate_gives_up_a_lock_that_it_does_not_get(empty: str) -> None:
-    """So that requests do not queue behind it; deploy/upgrade tries again."""
-    manage(empty, "migrate", "auth", "0001", owner=True).check_returncode()
-    options = "-c lock_timeout=500ms"
-    with psycopg.connect(url_of(empty)) as backup:
-        backup.execute("SELECT FROM auth_permission")  # of which auth.0002 changes a column
-        refused = manage(empty, "migrate", owner=True, PGOPTIONS=options)
-    assert "canceling statement due to lock timeout" in refused.stderr
-    manage(empty, "migrate", owner=True, PGOPTIONS=options).check_returncode()
 
 
 @pytest.mark.usefixtures("as_owner")

@@ -1,17 +1,14 @@
 """Caches of clients: entity tags, 304, and what may be stored."""
 
 import contextlib
-from collections.abc import Iterator
 
 import pytest
-from requests_cache import CachedSession
 
 from tests.support import factories
 from tests.support.cast import counted, path_of
 from tests.support.client import get
 from tests.support.factories import Tenant
 from tests.support.nginx import Nginx, exchange, request
-from tests.support.proxy import HOST
 from tests.support.server import Server
 
 KEPT = {  # the headers that a 304 shares with its 200
@@ -144,25 +141,3 @@ def test_compressed_json_has_a_tag_that_gets_a_304(gate: Nginx, acme: Tenant) ->
         assert (same.status, same.body, same.headers["etag"]) == (304, b"", tag)
         assert KEPT.items() <= same.headers.items()
         assert "content-encoding" not in same.headers
-
-
-@pytest.fixture
-def session() -> Iterator[CachedSession]:
-    """A client with a cache that obeys the headers of responses."""
-    with CachedSession(backend="memory", cache_control=True) as session:
-        yield session
-
-
-@pytest.mark.parametrize("path", ["/me", "/documents"])
-def test_cache_of_a_client_never_gives_one_key_the_response_to_another(
-    front: Server, acme: Tenant, umbrella: Tenant, session: CachedSession, path: str
-) -> None:
-    for tenant in (acme, umbrella):
-        factories.listed(tenant.workspace, 2)
-    url = f"http://{HOST}:{front.port}/api/v1{path}"
-    for _ in range(2):
-        for tenant in (acme, umbrella):
-            got = session.get(url, headers={"Authorization": tenant.bearer})
-            assert (got.status_code, got.content) == (200, tenant.get(path).body)
-        got = session.get(url, headers={"Authorization": "Bearer dtd_x"})
-        assert (got.status_code, got.from_cache) == (401, False)

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from io import StringIO
-from random import Random
 from typing import Any
 from uuid import UUID
 
@@ -69,31 +68,6 @@ def rows(*tenants: Tenant) -> int:
     """How many rows /me sums up."""
     ids = [tenant.workspace.id for tenant in tenants]
     return DocumentCount.objects.filter(workspace_id__in=ids).count()
-
-
-def test_document_counts_are_not_written_when_other_fields_change(acme: Tenant) -> None:
-    documents = factories.listed(acme.workspace, 3, status=lambda n: ("DRAFT", "SENT")[n % 2])
-    before = set(DocumentCount.objects.values_list("pk", flat=True))
-    Document.objects.update(title="Renamed", sent_at=timezone.now())
-    for document in documents:
-        document.save()
-    assert set(DocumentCount.objects.values_list("pk", flat=True)) == before
-    Document.objects.filter(pk=documents[0].pk).update(deleted_at=timezone.now())
-    between = set(DocumentCount.objects.values_list("pk", flat=True))
-    assert between != before
-    Document.objects.filter(pk=documents[0].pk).update(deleted_at=timezone.now(), status="SENT")
-    assert set(DocumentCount.objects.values_list("pk", flat=True)) == between
-
-
-def test_document_counts_see_each_change_since_no_trigger_runs_before(db: None) -> None:
-    """What a BEFORE trigger sets is not among the columns that the statement sets."""
-    with connection.cursor() as cursor:
-        cursor.execute("""
-            SELECT tgname FROM pg_trigger
-            WHERE tgrelid = 'documents_document'::regclass
-                AND pg_get_triggerdef(oid) LIKE '% BEFORE %'
-        """)
-        assert cursor.fetchall() == []
 
 
 @pytest.mark.django_db(transaction=True)
@@ -162,31 +136,7 @@ def test_document_counts_that_nobody_folds_are_a_warning(
     assert (found.id, found.msg.endswith("reads 1 rows.")) == ("workspaces.W001", True)
 
 
-def changes(workspace: Workspace, seed: int) -> None:
-    """What one of several writers does at once: new documents, changes, deletions, rollbacks."""
-    chosen = Random(seed)  # noqa: S311
-    documents = list(Document.objects.filter(workspace=workspace))
-    try:
-        for _ in range(60):
-            with transaction.atomic():
-                # In any order: writers that lock counters would wait for each other in a ring.
-                for document in chosen.sample(documents, 2):
-                    status = chosen.choice(("DRAFT", "SENT", "VIEWED"))
-                    mine = Document.objects.filter(pk=document.pk).select_for_update(
-                        skip_locked=True
-                    )
-                    if mine.exists():
-                        mine.update(status=status)
-                transaction.set_rollback(chosen.random() < 0.1)
-            factories.listed(workspace, chosen.randrange(1, 4), status=lambda n: "SENT")
-    finally:
-        connection.close()
-
-
 # --- check_document_counts
-
-WRITERS = 4
-MENDED_IN_BETWEEN = 10  # times
 
 
 def check(*words: str) -> tuple[list[dict[str, Any]], int]:
@@ -233,24 +183,6 @@ def test_check_document_counts_reports_each_difference_and_changes_it_only_when_
     assert check() == ([], 0)
     assert exact(acme)
     assert exact(umbrella)
-
-
-@pytest.mark.slow
-@pytest.mark.django_db(transaction=True)
-def test_check_document_counts_is_exact_while_others_write(acme: Tenant) -> None:
-    factories.listed(acme.workspace, 50, status=lambda n: ("DRAFT", "SENT")[n % 2])
-    with ThreadPoolExecutor(WRITERS) as pool:
-        writers = [pool.submit(changes, acme.workspace, seed) for seed in range(WRITERS)]
-        rounds = 0
-        while rounds < MENDED_IN_BETWEEN or not all(writer.done() for writer in writers):
-            add_wrongly(acme.workspace, "SENT", -3)
-            [found], status = check("--fix")
-            assert (found["stored"] - found["counted"], status) == (-3, 0)
-            assert check() == ([], 0)
-            rounds += 1
-        for writer in writers:
-            writer.result()
-    assert exact(acme)
 
 
 @pytest.mark.django_db(transaction=True)

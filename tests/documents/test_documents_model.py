@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 from django.db import IntegrityError, transaction
-from django.db.models import ProtectedError
 
 from documents.models import Document, Recipient
 from tests.support import factories
@@ -43,12 +42,6 @@ def test_documents_and_recipients_have_only_values_that_the_api_knows(acme: Tena
     for model, fields, constraint in cases:
         with pytest.raises(IntegrityError, match=constraint), transaction.atomic():
             model.objects.update(**fields)
-
-
-def test_stored_file_cannot_be_taken_from_its_document(acme: Tenant) -> None:
-    document = factories.document(acme.workspace)
-    with pytest.raises(ProtectedError):
-        document.original.delete()
 
 
 def test_stored_file_belongs_to_one_document(acme: Tenant) -> None:

@@ -57,12 +57,6 @@ def test_download_of_an_unknown_type_is_400_also_for_an_unknown_document(acme: T
     assert downloads() == []
 
 
-def test_download_does_not_negotiate_accept(acme: Tenant) -> None:
-    path = path_of(factories.document(acme.workspace))
-    for accept in ("application/pdf", "application/json", "image/*", "x", "", ";"):
-        assert acme.get(path, accept=accept).same() == acme.get(path).same(), accept
-
-
 def test_download_is_in_the_audit_log_under_the_key_s_name(
     acme: Tenant, by_nginx: bool, settings: Any
 ) -> None:

@@ -21,7 +21,7 @@ from documents.models import Document
 from tests.support import factories, roles
 from tests.support.database import without_triggers
 from tests.support.evidence import exported, parsed, verify
-from tests.support.factories import Tenant, uid
+from tests.support.factories import Tenant
 from tests.support.seals import KEY, complete_to, seal
 from tests.support.server import eventually
 
@@ -137,20 +137,6 @@ def test_entries_that_are_not_sealed_come_without_a_proof_in_the_order_of_the_lo
     assert f'- {len(found["unsealed"])} entries under "unsealed", which' in printed
 
 
-def test_evidence_of_a_document_without_entries_proves_nothing_and_says_so(
-    acme: Tenant, tmp_path: Path
-) -> None:
-    document = factories.listed(acme.workspace, 1)[0]
-    seal()
-    file = tmp_path / "evidence.json"
-    call_command("export_evidence", str(document.id), output=file)
-    assert json.loads(file.read_bytes())["entries"] == []
-    status, printed = verify(file)
-    assert status == 3
-    assert printed.startswith("NOTHING TO PROVE: the file has no sealed entry.")
-    assert "VALID" not in printed
-
-
 def test_evidence_of_a_document_whose_row_is_gone_has_its_trail(
     lease: Document, tmp_path: Path
 ) -> None:
@@ -167,31 +153,6 @@ def test_evidence_of_a_document_whose_row_is_gone_has_its_trail(
     assert (newest.document_title, newest.workspace_name) == (title, "Acme")
     (tmp_path / "evidence.json").write_text(exported(document_id))
     assert verify(tmp_path / "evidence.json")[0] == 0
-
-
-@pytest.mark.parametrize("text", [str(uid(77)), "x", "", "00000000-0000-4000-8000-00000000dea\0"])
-def test_evidence_of_an_unknown_document_is_an_error_without_an_entry(
-    lease: Document, text: str
-) -> None:
-    seal()
-    before = AuditEntry.objects.count()
-    with pytest.raises(CommandError, match=r"no such document|must be a UUID"):
-        exported(text)
-    assert AuditEntry.objects.count() == before
-
-
-def test_evidence_without_the_key_of_the_checkpoint_says_which_variable(
-    lease: Document, settings: Any
-) -> None:
-    seal()
-    settings.AUDIT_PUBLIC_KEYS = []
-    with pytest.raises(CommandError, match="this installation is not sealed"):
-        exported(lease.id)
-    settings.AUDIT_PUBLIC_KEYS = [
-        "PeterNeumann+c74f20a3+ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10TW"
-    ]
-    with pytest.raises(CommandError, match="None of AUDIT_PUBLIC_KEYS has signed"):
-        exported(lease.id)
 
 
 @pytest.mark.slow

@@ -2,17 +2,14 @@
 
 import contextlib
 import hashlib
-import io
 import json
-import os
-import signal
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
-from django.core.management import CommandError, call_command
+from django.core.management import CommandError
 from django.db import connection, transaction
 
 from audit.models import Action, AuditEntry
@@ -102,20 +99,6 @@ def test_import_accepts_ids_and_makes_missing_ones(acme: Tenant, inbox: Inbox) -
     assert rows() == [3, 4, 3]
     # Each document has an object of its own, though all name the same PDF.
     assert objects() - before == set(StoredFile.objects.values_list("object_key", flat=True))
-
-
-def test_import_ignores_what_the_api_makes_a_bom_and_white_space(
-    acme: Tenant, inbox: Inbox
-) -> None:
-    value = sent(
-        progress={"done": 9, "total": 9}, links=None, createdAt="2026-03-01T00:30:00.25+05:30"
-    )
-    inbox.file.write_bytes(b"\xef\xbb\xbf\n  \t" + json.dumps(value).encode() + b"\r\n\r\n")
-    assert inbox.run(acme.workspace)["created"] == 1
-    [listed] = acme.get("/documents").json()["data"]
-    assert listed["createdAt"] == "2026-02-28T19:00:00.250000Z"
-    assert listed["progress"] == {"done": 0, "total": 1}
-    assert listed["links"]["self"] == f"/api/v1/documents/{listed['id']}"
 
 
 def test_import_updates_a_document_whose_id_exists(acme: Tenant, inbox: Inbox) -> None:
@@ -254,16 +237,6 @@ def test_import_uses_the_page_count_of_a_line_whose_original_cannot_be_counted(
     assert problem == f"line 1, pageCount is required, since {unknown}"
 
 
-def test_import_reports_what_it_cannot_use_in_one_line(acme: Tenant, inbox: Inbox) -> None:
-    inbox.write(sent())
-    for key, problem in ((uid(9), "There is no workspace with that id"), ("\0", "invalid UUID")):
-        with pytest.raises(CommandError, match=problem):
-            inbox.run(key)
-    inbox.file = inbox.folder / "none.jsonl"
-    with pytest.raises(CommandError, match="No such file or directory"):
-        inbox.run(acme.workspace)
-
-
 @pytest.mark.usefixtures("as_owner")
 def test_import_that_fails_keeps_the_batches_before(acme: Tenant, inbox: Inbox) -> None:
     with connection.cursor() as cursor:
@@ -272,25 +245,6 @@ def test_import_that_fails_keeps_the_batches_before(acme: Tenant, inbox: Inbox) 
     with pytest.raises(CommandError, match=r"\AThe database: .*; what was imported before"):
         inbox.run(acme.workspace)
     assert rows() == [BATCH, 0, BATCH]
-
-
-class Interrupting(io.StringIO):
-    """Sends this process a SIGTERM when a line is written."""
-
-    def write(self, text: str) -> int:
-        if text.startswith("line "):
-            os.kill(os.getpid(), signal.SIGTERM)
-        return super().write(text)
-
-
-@pytest.mark.slow
-def test_import_that_is_asked_to_end_keeps_the_batches_before(acme: Tenant, inbox: Inbox) -> None:
-    inbox.write(*many(BATCH), sent())
-    words = ("import_documents", str(acme.workspace.pk), str(inbox.file))
-    with pytest.raises(CommandError, match="Stopped; what was imported before") as caught:
-        call_command(*words, stderr=Interrupting())
-    assert caught.value.returncode == 128 + signal.SIGTERM
-    assert rows() == [BATCH] * 3
 
 
 def changed_meanwhile(change: Callable[[Document], None], run: Callable[[], Any]) -> Any:

@@ -1,7 +1,6 @@
 """What the database is asked: few statements, the same whatever a page holds, over the indexes."""
 
 import re
-from collections.abc import Callable
 from urllib.parse import quote
 
 import pytest
@@ -9,10 +8,9 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from tests.support import factories
-from tests.support.cast import nodes, plan, spend, statements, with_window
+from tests.support.cast import nodes, plan, statements
 from tests.support.client import get
 from tests.support.factories import Tenant, at
-from workspaces.models import Workspace
 
 KEY = "SELECT apikeys_apikey + workspaces_workspace"
 COUNTS = "SELECT workspaces_documentcount"
@@ -75,30 +73,6 @@ def test_queries_of_a_download_are_one_read_and_one_entry(acme: Tenant, file_typ
     path = f"/documents/{document.id}/download{file_type}"
     assert shapes(acme, path, "HEAD") == [KEY, FILES]
     assert shapes(acme, path) == [KEY, FILES, ENTRY]
-
-
-def test_queries_of_malformed_ids_and_refused_lists_read_no_document(acme: Tenant) -> None:
-    assert shapes(acme, "/me", "POST", status=405) == [KEY]
-    assert shapes(acme, "/documents?limit=0", status=400) == [KEY]
-    assert shapes(acme, "/documents/x", status=404) == [KEY]
-    assert shapes(acme, "/documents/x/download?type=x", status=400) == [KEY]
-
-
-REFUSED: dict[int, Callable[[Tenant], object]] = {
-    402: lambda tenant: Workspace.objects.update(plan="FREE"),
-    403: lambda tenant: Workspace.objects.update(suspended=True),
-    405: lambda tenant: None,
-    429: spend,
-}
-
-
-@pytest.mark.parametrize("status", REFUSED)
-def test_queries_of_a_client_that_is_refused_read_the_key_alone(acme: Tenant, status: int) -> None:
-    acme = with_window(acme, least=40)
-    document = factories.document(acme.workspace, "COMPLETED")
-    REFUSED[status](acme)
-    for path in ("/me", f"/documents/{document.id}", f"/documents/{document.id}/download"):
-        assert shapes(acme, path, "POST" if status == 405 else "GET", status) == [KEY]
 
 
 def test_queries_of_what_is_no_key_are_none(acme: Tenant) -> None:

@@ -74,8 +74,3 @@ def test_installer_says_what_it_lacks(words: list[str], sentence: str) -> None:
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 1
     assert sentence in done.stderr
-
-
-def test_installer_explains_its_options() -> None:
-    done = subprocess.run([ROOT / "deploy" / "install", "--help"], capture_output=True, text=True)
-    assert "--seal" in done.stdout

@@ -7,7 +7,6 @@ from urllib.parse import urlsplit
 
 import psycopg
 from django.apps import apps
-from django.conf import settings
 from django.db import connection, transaction
 
 from audit.models import AuditEntry
@@ -19,17 +18,6 @@ from tests.support.server import ROOT, end_connections
 def url_of(database: str, variable: str = "DATABASE_OWNER_URL") -> str:
     """The variable's URL, for a database of the tests' server."""
     return urlsplit(os.environ[variable])._replace(path=f"/{database}").geturl()
-
-
-@contextlib.contextmanager
-def new_database(suffix: str) -> Iterator[str]:
-    """The name of a database without tables, which belongs to the owner."""
-    name = f"{settings.DATABASES['default']['NAME']}_{suffix}"
-    with psycopg.connect(os.environ["DATABASE_OWNER_URL"], autocommit=True) as owner:
-        owner.execute(f"DROP DATABASE IF EXISTS {name}".encode())
-        owner.execute(f"CREATE DATABASE {name}".encode())
-        yield name
-        owner.execute(f"DROP DATABASE {name} WITH (FORCE)".encode())
 
 
 def execute(*statements: str) -> None:
