@@ -18,34 +18,34 @@ def content_disposition(document_id: UUID, file_name: str, file_type: str) -> st
     `Lease 2026.pdf` becomes `Lease 2026 – signed.pdf`, in ASCII for old clients and in UTF-8 for
     all others (RFC 6266, RFC 8187).
     """
-    stem = safe_stem(file_name)
+    stem = safe(file_name[:-4] if file_name.lower().endswith(".pdf") else file_name)
     name = quote(_DEVICE.sub("_", f"{stem} – {file_type}.pdf"), safe="!#$&+-.^_`|~")  # attr-char
-    ascii_name = _DEVICE.sub("_", f"{ascii_stem(stem, document_id)} - {file_type}.pdf")
+    ascii_name = _DEVICE.sub("_", f"{in_ascii(stem, document_id)} - {file_type}.pdf")
     return f"attachment; filename=\"{ascii_name}\"; filename*=UTF-8''{name}"
 
 
-def ascii_stem(stem: str, document_id: UUID) -> str:
+def in_ascii(stem: str, document_id: UUID) -> str:
     """The name without accents and without letters that ASCII does not have.
 
     If letters are lost, it ends in the document's id: otherwise all names of one script would be
     the same.
     """
     letters = unicodedata.normalize("NFKD", stem.replace("–", "-"))
-    plain = letters.encode("ascii", "ignore").decode().strip(" .") or "document"
+    # Again: a wide quotation mark or slash is now one of ASCII's.
+    plain = safe(letters.encode("ascii", "ignore").decode())
     # Old clients decode %20 (RFC 6266, appendix D).
     plain = re.sub("%(?=[0-9A-Fa-f]{2})", "_", plain)
     is_lossy = any(not char.isascii() and not unicodedata.combining(char) for char in letters)
     return f"{plain} {document_id}" if is_lossy else plain
 
 
-def safe_stem(file_name: str) -> str:
-    """The name without `.pdf` and without characters that a file system or a header cannot have.
+def safe(name: str) -> str:
+    """The name without characters that a file system or a header cannot have.
 
     Line breaks, other control characters and marks that change the direction of text are removed,
     path separators become `_`, and a long name is cut between characters.
     """
-    stem = file_name[:-4] if file_name.lower().endswith(".pdf") else file_name
-    clean = "".join("_" if char in _UNSAFE else char for char in stem if _is_text(char))
+    clean = "".join("_" if char in _UNSAFE else char for char in name if _is_text(char))
     cut = " ".join(clean.split()).encode()[:MAX_BYTES].decode(errors="ignore")
     return cut.strip(" .") or "document"
 

@@ -6,6 +6,7 @@ import random
 from http.client import IncompleteRead
 from string import ascii_lowercase, ascii_uppercase, digits
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
@@ -216,6 +217,18 @@ NAMES = {
         f"{ascii_lowercase}%7B_%7D~",
     ),
     'a"; filename="b.exe': ("a_; filename=_b.exe", "a_%3B%20filename%3D_b.exe"),
+    # Wide letters, which lose their width in ASCII.
+    "a＂; filename=evil.exe; x=＂.pdf": (
+        "a_; filename=evil.exe; x=_",
+        "a%EF%BC%82%3B%20filename%3Devil.exe%3B%20x%3D%EF%BC%82",
+    ),
+    "．．／．．／etc／passwd.pdf": (
+        "_.._etc_passwd",
+        quote("．．／．．／etc／passwd"),
+    ),
+    "C：＼x": ("C__x", "C%EF%BC%9A%EF%BC%BCx"),
+    "℀": ("a_c", "%E2%84%80"),
+    "㏂" * 100: ("a.m." * 49 + "a.m", "%E3%8F%82" * 66),  # its ASCII letters need more bytes
     "../../etc/passwd": ("_.._etc_passwd", "_.._etc_passwd"),
     "a\r\nSet-Cookie: b=c\x01\x7f.pdf": ("a Set-Cookie_ b=c", "a%20Set-Cookie_%20b%3Dc"),
     "\u202egnp.exe.pdf": ("gnp.exe", "gnp.exe"),
