@@ -2,6 +2,7 @@
 
 import re
 import uuid
+from datetime import UTC, datetime
 from typing import TypeAlias
 
 from django.db import models
@@ -11,6 +12,14 @@ from django.utils import timezone
 from audit.snapshots import DocumentSnapshot
 from workspaces.models import Workspace
 
+# With a year to spare, so that Python has these times in any time zone.
+EARLIEST, LATEST = datetime(2, 1, 1, tzinfo=UTC), datetime(9999, 1, 1, tzinfo=UTC)
+
+
+def are_readable(*times: str) -> models.Q:
+    """Whether Python can read these columns: PostgreSQL also has "infinity" and years BC."""
+    return models.Q(*((f"{time}__range", (EARLIEST, LATEST)) for time in times))
+
 
 class StoredFile(models.Model):
     """One PDF in object storage. The object never changes; a new file is a new row."""
@@ -19,6 +28,14 @@ class StoredFile(models.Model):
     size = models.BigIntegerField()  # bytes
     sha256 = models.CharField(max_length=64)  # hex digits, of the whole file
     created_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(condition=are_readable("created_at"), name="storedfile_times"),
+            models.CheckConstraint(
+                condition=models.Q(sha256__regex="^[0-9a-f]{64}$"), name="storedfile_sha256"
+            ),
+        ]
 
     def __str__(self) -> str:
         return self.object_key
@@ -107,6 +124,12 @@ class Document(models.Model):
             ),
         ]
         constraints = [
+            models.CheckConstraint(
+                condition=are_readable(
+                    "created_at", "sent_at", "completed_at", "expires_at", "deleted_at"
+                ),
+                name="document_times",
+            ),
             models.CheckConstraint(
                 condition=models.Q(status__in=DocumentStatus.values), name="document_status"
             ),
@@ -199,6 +222,10 @@ class Recipient(models.Model):
             ),
         ]
         constraints = [
+            models.CheckConstraint(
+                condition=are_readable("sent_at", "viewed_at", "completed_at", "declined_at"),
+                name="recipient_times",
+            ),
             models.CheckConstraint(
                 condition=models.Q(role__in=RecipientRole.values), name="recipient_role"
             ),

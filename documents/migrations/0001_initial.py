@@ -1,5 +1,6 @@
 from pathlib import Path
 
+import datetime
 import django.db.models.deletion
 import django.db.models.functions.text
 import django.utils.timezone
@@ -122,6 +123,22 @@ class Migration(migrations.Migration):
         migrations.AddConstraint(
             model_name='document',
             constraint=models.CheckConstraint(condition=models.Q(models.Q(('status', 'COMPLETED'), _negated=True), models.Q(('certificate__isnull', False), ('completed_at__isnull', False), ('signed__isnull', False)), _connector='OR'), name='document_complete_has_files'),
+        ),
+        migrations.AddConstraint(
+            model_name='document',
+            constraint=models.CheckConstraint(condition=models.Q(('created_at__range', (datetime.datetime(2, 1, 1, 0, 0, tzinfo=datetime.timezone.utc), datetime.datetime(9999, 1, 1, 0, 0, tzinfo=datetime.timezone.utc))), ('sent_at__range', (datetime.datetime(2, 1, 1, 0, 0, tzinfo=datetime.timezone.utc), datetime.datetime(9999, 1, 1, 0, 0, tzinfo=datetime.timezone.utc))), ('completed_at__range', (datetime.datetime(2, 1, 1, 0, 0, tzinfo=datetime.timezone.utc), datetime.datetime(9999, 1, 1, 0, 0, tzinfo=datetime.timezone.utc))), ('expires_at__range', (datetime.datetime(2, 1, 1, 0, 0, tzinfo=datetime.timezone.utc), datetime.datetime(9999, 1, 1, 0, 0, tzinfo=datetime.timezone.utc))), ('deleted_at__range', (datetime.datetime(2, 1, 1, 0, 0, tzinfo=datetime.timezone.utc), datetime.datetime(9999, 1, 1, 0, 0, tzinfo=datetime.timezone.utc)))), name='document_times'),
+        ),
+        migrations.AddConstraint(
+            model_name='recipient',
+            constraint=models.CheckConstraint(condition=models.Q(('sent_at__range', (datetime.datetime(2, 1, 1, 0, 0, tzinfo=datetime.timezone.utc), datetime.datetime(9999, 1, 1, 0, 0, tzinfo=datetime.timezone.utc))), ('viewed_at__range', (datetime.datetime(2, 1, 1, 0, 0, tzinfo=datetime.timezone.utc), datetime.datetime(9999, 1, 1, 0, 0, tzinfo=datetime.timezone.utc))), ('completed_at__range', (datetime.datetime(2, 1, 1, 0, 0, tzinfo=datetime.timezone.utc), datetime.datetime(9999, 1, 1, 0, 0, tzinfo=datetime.timezone.utc))), ('declined_at__range', (datetime.datetime(2, 1, 1, 0, 0, tzinfo=datetime.timezone.utc), datetime.datetime(9999, 1, 1, 0, 0, tzinfo=datetime.timezone.utc)))), name='recipient_times'),
+        ),
+        migrations.AddConstraint(
+            model_name='storedfile',
+            constraint=models.CheckConstraint(condition=models.Q(('created_at__range', (datetime.datetime(2, 1, 1, 0, 0, tzinfo=datetime.timezone.utc), datetime.datetime(9999, 1, 1, 0, 0, tzinfo=datetime.timezone.utc)))), name='storedfile_times'),
+        ),
+        migrations.AddConstraint(
+            model_name='storedfile',
+            constraint=models.CheckConstraint(condition=models.Q(('sha256__regex', '^[0-9a-f]{64}$')), name='storedfile_sha256'),
         ),
         migrations.RunSQL((FOLDER / "triggers.sql").read_text()),
         migrations.RunSQL((FOLDER / "search.sql").read_text()),

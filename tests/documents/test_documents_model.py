@@ -4,8 +4,10 @@ from typing import Any
 
 import pytest
 from django.db import IntegrityError, transaction
+from django.db.models import DateTimeField, Value
+from django.db.models.functions import Cast
 
-from documents.models import Document, Recipient
+from documents.models import Document, Recipient, StoredFile
 from tests.support import factories
 from tests.support.factories import Tenant
 
@@ -42,6 +44,31 @@ def test_documents_and_recipients_have_only_values_that_the_api_knows(acme: Tena
     for model, fields, constraint in cases:
         with pytest.raises(IntegrityError, match=constraint), transaction.atomic():
             model.objects.update(**fields)
+
+
+TIMES = {
+    Document: ("created_at", "sent_at", "completed_at", "expires_at", "deleted_at"),
+    Recipient: ("sent_at", "viewed_at", "completed_at", "declined_at"),
+    StoredFile: ("created_at",),
+}
+UNREADABLE = ("infinity", "-infinity", "10000-01-01 00:00Z", "0001-12-31 23:59Z", "0044-03-15 BC")
+
+
+@pytest.mark.parametrize("time", UNREADABLE)
+def test_no_row_has_a_time_that_python_cannot_read(acme: Tenant, time: str) -> None:
+    factories.recipient(factories.listed(acme.workspace, 1)[0])
+    for model, columns in TIMES.items():
+        for column in columns:
+            unreadable = Cast(Value(time), DateTimeField())
+            with pytest.raises(IntegrityError, match="_times"), transaction.atomic():
+                model._default_manager.update(**{column: unreadable})
+
+
+@pytest.mark.parametrize("digest", ["", "0" * 63, "g" * 64, "A" * 64, "0" * 63 + "\n"])
+def test_stored_file_has_a_sha256_in_hex_digits(acme: Tenant, digest: str) -> None:
+    factories.listed(acme.workspace, 1)
+    with pytest.raises(IntegrityError, match="storedfile_sha256"):
+        StoredFile.objects.update(sha256=digest)
 
 
 def test_stored_file_belongs_to_one_document(acme: Tenant) -> None:
