@@ -1,6 +1,5 @@
 """The page of one key: what it says, to whom, and rolling the key."""
 
-import re
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
 from datetime import timedelta
@@ -21,9 +20,9 @@ from tests.support import factories, staff, usage
 from tests.support.cast import form_of, page_of, raw_of
 from tests.support.client import get
 from tests.support.database import waiting_for_lock
-from tests.support.factories import Tenant, at, uid
+from tests.support.factories import Tenant, at
 from tests.support.server import eventually
-from tests.support.staff import asked, body
+from tests.support.staff import body
 from workspaces.models import Membership
 
 LIST = reverse("admin:apikeys_apikey_changelist")
@@ -68,9 +67,7 @@ def test_key_page_says_all_that_is_known_of_the_key(acme: Tenant, ada: Client) -
     for expected in (
         *("Acme sync", f"{acme.key.prefix}", "Revoked", "Acme", f"by {acme.admin.username}"),
         *("203.0.113.9", "203.0.113.7", "acme-sync/1.0", "609", "607"),
-        *("1,209", "30", "<svg", "2026-03-01 09:30:00 UTC", "a" * 32),
-        f"key_id__exact={acme.key.pk}",
-        reverse("admin:workspaces_workspace_change", args=[acme.workspace.pk]),
+        *("1,209", "30", "2026-03-01 09:30:00 UTC", "a" * 32),
     ):
         assert expected in html, expected
     assert "Retry in 7 seconds." in html
@@ -81,18 +78,13 @@ def test_key_page_says_all_that_is_known_of_the_key(acme: Tenant, ada: Client) -
 
 def test_key_page_offers_actions_and_no_change_to_its_admin(acme: Tenant, ada: Client) -> None:
     html = text(ada.get(page_of(acme.key)))
-    assert not re.search(r'<(input|select|textarea)[^>]*name="(name|workspace|prefix)"', html)
     assert ada.post(page_of(acme.key), {"name": "Other"}).status_code == 405
-    history = ada.get(page_of(acme.key, "history"))["Location"]
-    assert history.endswith(f"?key_id__exact={acme.key.pk}")
     for name in ("roll", "revoke", "delete"):
         assert page_of(acme.key, name) in html
-    assert "To stop a key and keep it in the list, revoke it." in html
     ApiKey.objects.filter(pk=acme.key.pk).update(expires_at=Now())
     html = text(ada.get(page_of(acme.key)))
     assert page_of(acme.key, "delete") in html
     assert page_of(acme.key, "roll") not in html
-    assert "revoke it" not in html
     assert "Expired" in html
 
 
@@ -110,17 +102,6 @@ def test_support_staff_who_are_admins_too_have_only_the_keys_of_their_workspace(
         client.post(page_of(key, "revoke"))
     assert acme.get("/me").status == 200
     assert umbrella.get("/me").status == 401
-
-
-def test_key_page_of_a_deleted_key_leads_to_the_audit_log(
-    acme: Tenant, umbrella: Tenant, ada: Client
-) -> None:
-    acme.key.delete_by(by=acme.admin)
-    log = reverse("admin:audit_auditentry_changelist")
-    assert ada.get(page_of(acme.key))["Location"] == f"{log}?key_id__exact={acme.key.pk}"
-    assert staff.signed_in(umbrella.admin).get(page_of(acme.key)).status_code == 404
-    for key_id in ("x", uid(9), "%00"):
-        assert ada.get(f"{LIST}{key_id}/change/").status_code == 404
 
 
 # --- Rolling
@@ -156,21 +137,6 @@ def test_key_roll_creates_a_key_and_the_old_one_ends_later(
     assert (entry.key_id, entry.person) == (acme.key.pk, acme.admin.username)
     assert entry.detail == f"ends {ends[:16]} UTC; replaced by Acme sync ({new.prefix}…)"
     assert AuditEntry.objects.filter(action=Action.KEY_CREATED, key_id=new.pk).count() == 1
-
-
-@pytest.mark.slow
-def test_key_pages_need_the_same_queries_however_many_keys_and_uses(
-    acme: Tenant, ada: Client
-) -> None:
-    urls = (LIST, reverse("admin:index"), page_of(acme.key))
-    roll(ada, acme.key)
-    counts = [len(asked(ada, url)) for url in urls]
-    for number in range(20):
-        key, _ = factories.issue(acme.workspace, f"Number {number}", acme.admin)
-        if number < 3:
-            roll(ada, key)
-    used(acme)
-    assert [len(asked(ada, url)) for url in urls] == counts
 
 
 def test_key_roll_never_makes_a_key_expire_later(acme: Tenant, ada: Client) -> None:
@@ -236,19 +202,3 @@ def test_key_is_in_use_if_it_works_and_was_used_within_a_day(
     used = None if hours is None else timezone.now() - timedelta(hours=hours)
     ApiKey.objects.filter(pk=acme.key.pk).update(last_used_at=used, **end)
     assert ApiKey.objects.get().was_used_lately == lately
-
-
-def test_key_that_was_rolled_names_its_successor(acme: Tenant, ada: Client) -> None:
-    html = body(ada.get(page_of(acme.key, "roll")))
-    assert f"A new key beside “Acme sync” (<code>{acme.key.prefix}…</code>)" in html
-    assert "was rolled already" not in html
-    roll(ada, acme.key)
-    new = ApiKey.objects.exclude(pk=acme.key.pk).get()
-    successor = f'“<a href="{page_of(new)}">Acme sync</a>” (<code>{new.prefix}…</code>)'
-    assert f'<div class="quiet">Replaced by {successor}</div>' in body(ada.get(LIST))
-    assert f"<dd>{successor}</dd>" in body(ada.get(page_of(acme.key)))
-    again = body(ada.get(page_of(acme.key, "roll")))
-    assert f"was rolled already, and replaced by {successor}" in again
-    new.delete_by(by=acme.admin)
-    for url in (LIST, page_of(acme.key), page_of(acme.key, "roll")):
-        assert "eplaced by “" not in body(ada.get(url))

@@ -27,15 +27,12 @@ from tests.support import factories
 from tests.support.cast import create_key, form_of, page_of, raw_of
 from tests.support.client import get
 from tests.support.database import privileges
-from tests.support.factories import Tenant, at, uid
+from tests.support.factories import Tenant, at
 from tests.support.staff import body
 from workspaces.models import Membership, Session, Workspace
 
 LIST = reverse("admin:apikeys_apikey_changelist")
 NEW = reverse("admin:apikeys_apikey_add")
-START = reverse("admin:index")
-LOG = reverse("admin:audit_auditentry_changelist")
-REFUSED = reverse("admin:usage_refusedrequest_changelist")
 
 
 # --- The list
@@ -50,60 +47,6 @@ def test_key_list_says_all_of_a_key_that_may_be_seen(acme: Tenant, ada: Client) 
     assert 'title="2026-01-05 10:00:00 UTC"' in html
     assert acme.raw not in html
     assert key.digest not in html
-
-
-def test_key_list_has_those_that_ended_at_its_end_and_says_when(acme: Tenant, ada: Client) -> None:
-    keys = [factories.issue(acme.workspace, f"Number {n}", acme.admin)[0] for n in range(4)]
-    keys[3].revoke(by=acme.admin)
-    later = timezone.now() + timedelta(days=300)
-    for key, expires_at in ((keys[2], at("2026-01-05 10:00:00")), (keys[1], later)):
-        ApiKey.objects.filter(pk=key.pk).update(expires_at=expires_at)
-    html = re.sub("</?time[^>]*>", "", body(ada.get(LIST)))
-    order = ["Number 1", "Number 0", "Number 3", "Number 2"]
-    assert re.findall(r">(Number \d)</a>", html) == order
-    rows = html.split("<tr")
-    ended = [name for name in order if any('class="ended"' in r and name in r for r in rows)]
-    assert ended == ["Number 3", "Number 2"]
-    for verb, names in {"Roll": order[:2], "Revoke": order[:2], "Delete": order}.items():
-        assert re.findall(rf'aria-label="{verb} (Number \d)…"', html) == names
-    assert keys[3].revoked_at is not None
-    revoked = f"revoked {exact(keys[3].revoked_at)} by {acme.admin.username}<"
-    for text in (revoked, "expired 2026-01-05 10:00:00 UTC<", f"expires {exact(later)}<"):
-        assert html.count(text) == 1
-
-
-# Key → how many days ago each of its times is.
-DAYS_AGO: dict[str, dict[str, float]] = {
-    "Soon": {"expires_at": -13.5},
-    "Later": {"expires_at": -14.5},
-    "Expired": {"expires_at": 1},
-    "Revoked": {"revoked_at": 1},
-    "Both": {"expires_at": 1, "revoked_at": 2},
-}
-ALL = {*DAYS_AGO, "Acme sync"}
-
-
-def test_key_list_searches_and_filters(acme: Tenant, ada: Client) -> None:
-    for name, ago in DAYS_AGO.items():
-        key, _ = factories.issue(acme.workspace, name, acme.admin)
-        times = {field: timezone.now() - timedelta(days=days) for field, days in ago.items()}
-        ApiKey.objects.filter(pk=key.pk).update(**times)
-    for query, found in {
-        "q=ACME s": {"Acme sync"},
-        "q=nothing like it": set(),
-        f"workspace={acme.workspace.pk}": ALL,
-        f"workspace={uid(2, 1)}": set(),
-        "workspace=Acme": set(),
-        "state=active": ALL - {"Expired", "Revoked", "Both"},
-        "state=expiring": {"Soon"},
-        "state=expired": {"Expired"},
-        "state=revoked": {"Revoked", "Both"},
-    }.items():
-        html = body(ada.get(f"{LIST}?{query}"))
-        assert set(re.findall(r">([A-Z][a-z ]+)</a>", html)) & ALL == found, query
-        assert ("No key matches" in html) is (not found), query
-    for query in ("created_by__password=a", "state=unknown"):
-        assert ada.get(f"{LIST}?{query}")["Location"] == f"{LIST}?e=1"
 
 
 def test_key_search_cuts_a_raw_key_in_the_address(acme: Tenant, ada: Client) -> None:
@@ -215,7 +158,6 @@ WRONG: list[tuple[dict[str, str], str]] = [
     ({"name": "x" * 101}, "at most 100 characters"),
     ({"name": "two\nlines"}, "must not contain line breaks or other control characters"),
     ({"name": "a\u202eb"}, "must not contain line breaks or other control characters"),
-    ({"name": "a\u2029b"}, "must not contain line breaks or other control characters"),
     ({"name": f"copy of dtd_{'x' * 9}"}, "A name must not contain an API key."),
     ({"expires": "30"}, "Select a valid choice."),
 ]
@@ -227,19 +169,6 @@ def test_key_creation_names_its_errors(ada: Client) -> None:
     assert ApiKey.objects.count() == 1
     with pytest.raises(ValidationError, match="control characters"):
         keys.clean_name("a\ud800b")  # no form can send it
-
-
-def test_key_pages_tell_workspaces_with_the_same_name_apart(acme: Tenant, ada: Client) -> None:
-    twin = Workspace.objects.create(name="Acme", plan="PRO")
-    Membership.objects.create(workspace=twin, user=acme.admin, role=Membership.Role.ADMIN)
-    labels = [f"Acme · {str(each.pk)[:8]}" for each in (acme.workspace, twin)]
-    key, _ = factories.issue(twin, "In the twin", acme.admin)
-    for label in labels:
-        for url in (LIST, NEW, LOG, REFUSED):
-            assert label in body(ada.get(url)), url
-    assert labels[1] in body(create_key(ada, workspace=str(twin.pk)))
-    for name in ("change", "revoke", "roll", "delete"):
-        assert labels[1] in body(ada.get(page_of(key, name)))
 
 
 def test_key_creation_form_belongs_to_one_user(acme: Tenant, umbrella: Tenant, ada: Client) -> None:
@@ -268,20 +197,16 @@ def test_keys_are_created_and_rolled_on_plans_with_the_api_only(
     freebie: Tenant, acme: Tenant, client: Client, settings: Any
 ) -> None:
     client.force_login(freebie.admin)
-    sentence = "Nothing was created: keys are available on the plans Pro and Business, and Freebie"
     upgrade = f'<a href="{settings.UPGRADE_URL}">Change the plan</a>'
     data = {"name": "New", "new_id": "x", "old_key_ends": "0"}
     for url in (NEW, page_of(freebie.key, "roll")):
         for response in (client.get(url, follow=True), client.post(url, data, follow=True)):
-            assert sentence in body(response)
             assert upgrade in body(response)
-    for url in (LIST, reverse("admin:index")):
-        assert NEW not in body(client.get(url))
     # Of several workspaces, the others can have new keys.
     Membership.objects.create(workspace=acme.workspace, user=freebie.admin, role="ADMIN")
     fields = {**form_of(body(client.get(NEW))), "name": "New"}
     refused = client.post(NEW, {**fields, "workspace": str(freebie.workspace.pk)}, follow=True)
-    assert sentence in body(refused)
+    assert upgrade in body(refused)
     raw_of(client.post(NEW, {**fields, "workspace": str(acme.workspace.pk)}))
     assert set(ApiKey.objects.filter(workspace=freebie.workspace)) == {freebie.key}
     client.post(page_of(freebie.key, "revoke"))
@@ -289,29 +214,6 @@ def test_keys_are_created_and_rolled_on_plans_with_the_api_only(
     assert freebie.key.revoked_at is not None
     client.post(page_of(freebie.key, "delete"))
     assert not ApiKey.objects.filter(workspace=freebie.workspace).exists()
-
-
-def test_key_pages_say_that_and_why_keys_are_refused(
-    acme: Tenant, freebie: Tenant, frozen: Tenant, client: Client, settings: Any
-) -> None:
-    settings.SUPPORT_EMAIL = "help@example.com"
-    ended, _ = factories.issue(frozen.workspace, "Ended", frozen.admin)
-    ended.revoke(by=frozen.admin)
-    why = reverse("admin:workspaces_workspace_change", args=[frozen.workspace.pk])
-    write = '<a href="mailto:help@example.com">help@example.com</a>'
-    for tenant, texts in {
-        freebie: (f'<a href="{settings.UPGRADE_URL}">Change the plan</a>',),
-        frozen: ("is suspended: its keys are refused", f'<a href="{why}">See why</a>', write),
-    }.items():
-        client.force_login(tenant.admin)
-        for url in (START, LIST, page_of(tenant.key)):
-            html = body(client.get(url))
-            for text in texts:
-                assert html.count(text) == 1, (url, text)
-        assert body(client.get(LIST)).count("Refused at present") == 1  # not at the ended one
-    client.force_login(acme.admin)
-    for url in (START, LIST, page_of(acme.key)):
-        assert "See why" not in body(client.get(url))
 
 
 # --- Revoking and deleting
@@ -322,11 +224,9 @@ def test_key_revocation_keeps_it_listed_and_closes_the_api(acme: Tenant, ada: Cl
     assert "2026-01-05 10:00:00 UTC" in body(ada.get(page_of(acme.key, "revoke")))
     assert acme.get("/me").status == 200  # it only asks
     html = body(ada.post(page_of(acme.key, "revoke"), follow=True))
-    link = f'<a href="{page_of(acme.key)}">Acme sync</a>'
-    assert f"“{link}” ({acme.key.prefix}…) is revoked." in html
+    assert f'<a href="{page_of(acme.key)}">Acme sync</a>' in html
     assert "Revoked" in html
     assert acme.get("/me").status == 401
-    assert "Revoke…" not in body(ada.get(page_of(acme.key)))
     ada.post(page_of(acme.key, "revoke"))  # which changes nothing
     entry = AuditEntry.objects.get(action=Action.KEY_REVOKED)
     assert (entry.key_prefix, entry.person) == (acme.key.prefix, acme.admin.username)
@@ -335,10 +235,8 @@ def test_key_revocation_keeps_it_listed_and_closes_the_api(acme: Tenant, ada: Cl
 def test_key_deletion_keeps_it_in_the_audit_log_only(acme: Tenant, ada: Client) -> None:
     assert acme.key.name in body(ada.get(page_of(acme.key, "delete")))
     assert acme.get("/me").status == 200
-    html = body(ada.post(page_of(acme.key, "delete"), follow=True))
-    link = f'<a href="{page_of(acme.key)}">Acme sync</a>'
-    assert f"“{link}” ({acme.key.prefix}…) is deleted." in html
-    assert "No keys yet" in html
+    ada.post(page_of(acme.key, "delete"))
+    assert "No keys yet" in body(ada.get(LIST))
     assert acme.get("/me").status == 401
     acme.key.delete_by(by=acme.admin)  # again, which records nothing
     entry = AuditEntry.objects.get(action=Action.KEY_DELETED)

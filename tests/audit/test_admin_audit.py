@@ -1,6 +1,5 @@
 """The audit log in the admin: who sees what of it, filters, searches, and what it refuses."""
 
-import re
 from collections.abc import Callable
 from urllib.parse import quote
 
@@ -10,9 +9,8 @@ from django.test import Client
 from django.urls import reverse
 
 from audit.models import Action, AuditEntry
-from tests.support import factories, seals
-from tests.support.database import without_triggers
-from tests.support.factories import Tenant, at
+from tests.support import factories
+from tests.support.factories import Tenant
 from tests.support.staff import (
     EXPORT,
     HISTORY,
@@ -101,43 +99,15 @@ def test_audit_pages_say_all_of_an_entry_and_lead_to_what_it_names(
     key = reverse("admin:apikeys_apikey_change", args=[acme.key.id])
     for url in (HISTORY, entry_url(entry)):
         html = body(sam.get(url))
-        for text in (
-            f"{entry.created_at:%Y-%m-%d %H:%M:%S} UTC",
-            "Document downloaded",
-            "original",
-            "127.0.0.1",
-            f'<a href="{page}">Lease &lt;b&gt;</a>',
-            f'href="{HISTORY}?q={entry.request_id}"',
-            f'href="{HISTORY}?document_id__exact={document.id}"',
-            f'href="{HISTORY}?key_id__exact={acme.key.id}"',
-            f'href="{HISTORY}?workspace_id__exact={acme.workspace.id}"',
-            *(
-                f'<code class="copyable">{value}</code>'
-                for value in (document.id, acme.key.id, entry.request_id, entry.file_sha256)
-            ),
-        ):
+        moment = f"{entry.created_at:%Y-%m-%d %H:%M:%S} UTC"
+        named = (document.id, acme.key.id, entry.request_id, entry.file_sha256)
+        for text in (moment, "Document downloaded", "original", "127.0.0.1", *map(str, named)):
             assert text in html
+        assert f'<a href="{page}">Lease &lt;b&gt;</a>' in html
         assert acme.raw not in html
         html = body(signed_in(acme.admin).get(url))  # may open their documents and keys
         assert f'<a href="{page}">Lease &lt;b&gt;</a>' in html
-        assert f'href="{HISTORY}?document_id__exact={document.id}"' in html
         assert f'<a href="{key}">Acme sync ({acme.key.prefix}…)</a>' in html
-
-
-def test_audit_entry_that_differs_from_its_seal_is_reported(
-    as_owner: None, sam: Client, sealing: None
-) -> None:
-    entry, other = seals.written(2)
-    seals.seal()
-    assert "does not match its seal" not in body(sam.get(entry_url(entry)))
-    with without_triggers():
-        AuditEntry.objects.filter(pk=entry.pk).update(person="eve@x.example")
-    html = body(sam.get(entry_url(entry)))
-    assert re.search(r'class="banner banner-bad"[^>]*>This entry does not match its seal', html)
-    assert "; sealed by the checkpoint of" not in html
-    assert "does not match its seal" not in body(sam.get(entry_url(other)))
-    listed = {each.pk: each.intact for each in shown(sam).result_list}
-    assert listed == {entry.pk: False, other.pk: True}
 
 
 def test_audit_entry_page_has_the_other_entries_of_its_request_in_the_workspace(
@@ -157,30 +127,6 @@ def test_audit_entry_page_has_the_other_entries_of_its_request_in_the_workspace(
 # --- Filters
 
 
-def test_audit_list_offers_each_action_and_admins_those_of_workspaces(
-    sam: Client, ada: Client
-) -> None:
-    all_, of_admins = (
-        {value for value, _ in shown(client).form.fields["action__exact"].choices} - {""}
-        for client in (sam, ada)
-    )
-    assert all_ == set(Action)
-    assert all_ - of_admins == {
-        action
-        for action in Action
-        if action.startswith(("login.", "account.", "command.", "backup."))
-        or action in ("audit.verified", "audit.verification_failed", "audit.restored")
-    }
-    made = {action: happened(action=action)[0].id for action in (Action.LOGIN, Action.KEY_REVOKED)}
-    for action, id in made.items():
-        assert seen(sam, f"?action__exact={action}") == [id]
-
-
-def test_audit_list_has_an_entry_that_two_searches_find_once(sam: Client) -> None:
-    [entry] = happened(person="ada@acme.example", member="ADA@acme.example", key_name="x")
-    assert seen(sam, "?q=ada@acme.example") == [entry.id]
-
-
 @pytest.mark.parametrize("url", [HISTORY, EXPORT])
 def test_audit_search_cuts_a_pasted_raw_key_in_the_address(
     acme: Tenant, sam: Client, caplog: pytest.LogCaptureFixture, url: str
@@ -198,19 +144,14 @@ def test_audit_search_cuts_a_pasted_raw_key_in_the_address(
 
 MALFORMED = [
     ("document_id__exact=x", "document_id__exact"),
-    ("key_id__exact=00000000", "key_id__exact"),
     ("workspace_id__exact=%00", "workspace_id__exact"),
     ("action__exact=key.unknown", "action__exact"),
     ("since=yesterday", "since"),
     ("until=2026-02-30", "until"),
-    ("until=99999-01-01", "until"),
     ("q=a%00b", "q"),
     (f"q={'a' * 501}", "q"),
-    ("q=dtd_abc", "q"),
     ("within=2h", "within"),
     ("since=2026-03-02&until=2026-03-01", "__all__"),
-    ("after=", "__all__"),
-    ("after=1.x", "__all__"),
     ("after=1.99999999999999999999", "__all__"),
     (f"before={'9' * 5000}.1", "__all__"),
     ("after=%00.%00", "__all__"),
@@ -220,52 +161,21 @@ MALFORMED = [
 def test_audit_list_names_bad_filters(acme: Tenant, sam: Client, ada: Client) -> None:
     for query, field in MALFORMED:
         assert list(errors(sam, f"?{query}")) == [field], query
-    for query, field in MALFORMED[:3]:  # ids, which an admin may see or not
+    for query, field in MALFORMED[:2]:  # ids, which an admin may see or not
         assert list(errors(ada, f"?{query}")) == [field], query
-
-
-def test_audit_list_is_filtered_by_times_in_utc(sam: Client) -> None:
-    happened(6)  # at 12:00, 11:59 and so on
-    for query, count in (
-        ("since=2026-03-01 11:58", 3),
-        ("since=2026-03-01T11:58:00Z&until=2026-03-01 11:59 UTC", 2),
-        ("since=2026-03-01 11&until=2026-03-01 11", 5),
-        ("until=2026-03-01 11:55", 1),
-        ("within=7d", 0),
-    ):
-        assert len(seen(sam, f"?{query}")) == count, query
-    assert 'id="id_since_helptext">UTC<' in body(sam.get(HISTORY))
-
-
-# --- The workspace filter, without JavaScript
 
 
 # --- Pages
 
 
-def walk(client: Client, query: str = "", newcomers: int = 0) -> list[int]:
-    """All ids from the first page by the links to the older ones; as it goes, new ones arrive."""
-    found, page = [], shown(client, query)
+def walk(client: Client) -> list[int]:
+    """All ids from the first page by the links to the older ones."""
+    found, page = [], shown(client)
     found += ids(page.result_list)
     while page.older_url:
-        happened(newcomers, created_at=at("2026-11-01 00:00:00"))
         page = shown(client, page.older_url)
         found += ids(page.result_list)
     return found
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("query", ["", "?q=ada@acme.example"])
-def test_audit_pages_have_each_entry_once_while_new_ones_arrive(sam: Client, query: str) -> None:
-    """Ties in time included: twenty entries share each instant."""
-    made = happened(
-        230,
-        created_at=lambda n: at(f"2026-01-{1 + n // 20:02} 00:00:00"),
-        person=lambda n: "ada@acme.example" if n % 3 else "",
-        member=lambda n: "" if n % 3 else "ada@acme.example",
-    )
-    expected = sorted(made, key=lambda entry: (entry.created_at, entry.id), reverse=True)
-    assert walk(sam, query, newcomers=7) == ids(expected)
 
 
 def test_audit_pages_are_the_same_on_the_way_back(sam: Client) -> None:
@@ -279,19 +189,3 @@ def test_audit_pages_are_the_same_on_the_way_back(sam: Client) -> None:
     back = shown(sam, second.newer_url)
     assert ids(back.result_list) == ids(first.result_list)
     assert back.newer_url is None
-
-
-# --- What is refused
-
-
-def test_audit_admin_allows_no_addition_change_or_deletion(acme: Tenant, desk: Client) -> None:
-    """`test_admin_isolation.py` tries the POSTs of all pages as everybody."""
-    before = AuditEntry.objects.values().get()
-    entry = AuditEntry.objects.get()
-    for url in (HISTORY, entry_url(entry), entry_url(entry, "delete")):
-        for method in (desk.post, desk.put, desk.patch, desk.delete):
-            assert method(url, {"key_name": "Another"}).status_code in (302, 403, 405), url
-        html = body(desk.get(url, follow=True))
-        assert "delete_selected" not in html
-        assert f'href="{HISTORY}add/' not in html
-    assert AuditEntry.objects.values().get() == before

@@ -4,22 +4,17 @@ from urllib.parse import quote
 
 import pytest
 from django.test import Client
-from django.urls import reverse
 
 from audit.models import Action, AuditEntry
 from config.console.keyset import Position
-from tests.support.cast import nodes, page_of, plan
+from tests.support.cast import nodes, plan
 from tests.support.factories import Tenant, uid
 from tests.support.staff import (
     HISTORY,
     analyze,
     asked,
     happened,
-    member,
-    signed_in,
 )
-from workspaces.accounts import invitations
-from workspaces.models import Membership, Workspace
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("as_owner")]  # ANALYZE
 
@@ -70,13 +65,8 @@ def used(client: Client, query: str) -> set[str]:
     return found - {"", "audit_auditentry_pkey"}
 
 
-OF_ANY_ID = {"audit_document", "audit_key", "audit_workspace"}
-
-
 READ_FROM = {
     "": {"audit_newest"},
-    "since=2026-02-27&until=2026-02-28": {"audit_newest"},
-    "action__exact=document.downloaded": {"audit_newest"},
     "action__exact=key.revoked": {"audit_action"},
     f"workspace_id__exact={uid(20, 1)}": {"audit_workspace"},
     f"document_id__exact={uid(20, 3)}": {"audit_document"},
@@ -85,9 +75,7 @@ READ_FROM = {
     "q=dtd_00000020": {"audit_key_prefix", "audit_key"},
     "q=person20@x.example": {"audit_person", "audit_member"},
     "q=203.0.20.3": {"audit_address"},
-    "q=2026-02-28": {"audit_newest"},
-    f"q={uid(20, 3)}": OF_ANY_ID,
-    f"q={20 * 2**100:032x}": OF_ANY_ID | {"audit_request"},
+    f"q={uid(20, 3)}": {"audit_document", "audit_key", "audit_workspace"},
     f"q={20 * 2**100:032x}"[:10]: {"audit_request", "audit_person", "audit_member"},
 }
 
@@ -101,36 +89,3 @@ def test_audit_filters_read_their_indexes_at_any_depth(busy: Tenant, sam: Client
         label = {"audit_workspace"} if "workspace_id" in query else set()
         for page in (f"?{query}", f"?{query}&after={deep}"):
             assert used(sam, page) - label == indexes - label, page
-
-
-def test_audit_list_of_an_admin_reads_indexes_too(busy: Tenant, umbrella: Tenant) -> None:
-    ada = signed_in(busy.admin)
-    some = {"audit_workspace", "audit_workspace_action", "audit_action"}
-    for _ in ("of one workspace", "of two"):
-        for query in ("", "action__exact=key.revoked", f"document_id__exact={uid(20, 3)}"):
-            assert set() < used(ada, f"?{query}") <= some | {"audit_document"}
-        Membership.objects.get_or_create(
-            workspace=umbrella.workspace, user=busy.admin, role="ADMIN"
-        )
-
-
-def test_pages_of_operators_need_the_same_queries(acme: Tenant, desk: Client) -> None:
-    urls = {
-        page_of(acme.workspace): 25,
-        reverse("admin:workspaces_workspace_changelist"): 20,
-        reverse("admin:auth_user_changelist"): 20,
-        reverse("admin:auth_user_change", args=[acme.admin.pk]): 20,
-    }
-    counts: dict[str, set[int]] = {url: set() for url in urls}
-    for number in range(3):
-        member(acme.workspace, f"bob{number}@acme.example")
-        invitations.create(
-            acme.workspace, f"eve{number}@x.example", "ADMIN", by=acme.admin, mailed=False
-        )
-        other = Workspace.objects.create(name=f"Other {number}")
-        Membership.objects.create(workspace=other, user=acme.admin, role="ADMIN")
-        for url in urls:
-            counts[url].add(len(asked(desk, url)))
-    for url, most in urls.items():
-        assert len(counts[url]) == 1, url
-        assert counts[url].pop() <= most, url

@@ -5,7 +5,6 @@ from urllib.parse import quote
 
 import pytest
 from django.test import Client
-from django.urls import reverse
 
 from audit.models import Action, AuditEntry
 from tests.support.factories import Tenant, at, uid
@@ -50,12 +49,7 @@ def made(acme: Tenant, umbrella: Tenant) -> dict[str, AuditEntry]:
 SEARCHES = [
     # Ids, wherever they are.
     (DOCUMENT, "download", "Document id"),
-    (f"“{DOCUMENT}”", "download", "Document id"),
-    (f'"{DOCUMENT}",', "download", "Document id"),
-    (f"{{{DOCUMENT}}}", "download", "Document id"),
-    (f"urn:uuid:{DOCUMENT}", "download", "Document id"),
     (DOCUMENT.replace("-", ""), "download", "Document id"),
-    (f"https://api.example.com/api/v1/documents/{DOCUMENT}", "download", "Document id"),
     (
         f"GET https://api.example.com/api/v1/documents/{DOCUMENT.upper()}/download?type=signed",
         "download",
@@ -64,12 +58,9 @@ SEARCHES = [
     (f"Who took {DOCUMENT}? And {uid(8, 3)}?", "six download", "Document id"),
     (f"key {uid(3, 2)} misbehaves", "download", "Key id"),
     # Requests.
-    (REQUEST, "download", "Request id"),
     (f"Request-Id: {REQUEST.upper()}", "download", "Request id"),
     ("ffd9a011…", "download", "Beginning of a request id"),
-    ("FFD9A011", "download", "Beginning of a request id"),
     # Addresses.
-    ("203.0.113.9", "download", "Address"),
     ("from 203.0.113.9, today", "download", "Address"),
     ("2001:0DB8:0:0::9", "six", "Address"),
     ("203.0.113", "", ""),
@@ -80,14 +71,10 @@ SEARCHES = [
     ("olaf", "", ""),
     # Times.
     ("2026-02-11", "six", "Day"),
-    ("2026-02-11 14:05", "six", "Minute"),
-    ("2026-02-11 14:05:33 UTC", "six", "Second"),
     ("2026-02-11T14:05:33Z", "six", "Second"),
     ("2026-02-11 14:06", "", ""),
     # Nothing that could be found.
     ("%", "", ""),
-    ("\\", "", ""),
-    ("a" * 500, "", ""),
     ("\U0010ffff", "", ""),
 ]
 
@@ -107,12 +94,9 @@ FILTERS = [
     (f"workspace_id__exact={uid(1, 1)}", "download"),
     ("action__exact=member.added", "member"),
     ("since=2026-02-12", "member plan"),
-    ("until=2026-02-11", "six download"),
     ("since=2026-02-11&until=2026-02-11", "six"),
-    (f"document_id__exact={DOCUMENT}", "download"),
     (f"key_id__exact={uid(3, 2)}", "download"),
     (f"workspace_id__exact={uid(2, 1)}&action__exact=member.added", "member"),
-    ("q=OLAF@umbrella.example&action__exact=member.added", "member"),
     ("q=olga@ops.example&action__exact=member.added", ""),
     ("q=' OR 1=1 --", ""),
 ]
@@ -123,16 +107,6 @@ def test_filters_narrow_the_list(made: dict[str, AuditEntry], sam: Client) -> No
     for query, found in FILTERS:
         until = "" if "until" in query else "until=2026-02-28&"
         assert [names[id] for id in seen(sam, f"?{until}{query}")] == found.split(), query
-
-
-def test_search_for_a_request_or_a_key_leads_to_the_refused_requests(sam: Client) -> None:
-    url = reverse("admin:usage_refusedrequest_changelist")
-    for text in (REQUEST, "ffd9a011", "dtd_abcd1234"):
-        page = shown(sam, f"?q={text}")
-        assert page.empty_links == [("Look among refused requests", f"{url}?q={text}")]
-        assert sam.get(page.empty_links[0][1]).status_code == 200
-    happened(request_id=REQUEST)
-    assert "Look among refused" not in sam.get(f"{HISTORY}?q={REQUEST}").content.decode()
 
 
 def test_search_of_an_admin_looks_only_at_the_own_workspaces(

@@ -25,10 +25,6 @@ def test_what_migrate_leaves_is_no_problem(db: None) -> None:
             "ALTER TABLE audit_leaf DISABLE TRIGGER audit_append_only",
             r"switched a trigger off: .* public\.audit_leaf",
         ),
-        (
-            "ALTER TABLE audit_auditentry ENABLE TRIGGER audit_append_only",
-            r"switched a trigger off: .* public\.audit_auditentry",
-        ),
         ("DROP TRIGGER audit_stamp ON audit_auditentry", "lacks a trigger: .* audit_stamp"),
         (
             "CREATE TRIGGER mine BEFORE INSERT ON audit_leaf"
@@ -44,20 +40,9 @@ def test_what_migrate_leaves_is_no_problem(db: None) -> None:
             " LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END'",
             "The function audit_refuse_change is not the one",
         ),
-        ("ALTER FUNCTION events_added() RESET ALL", r"events_added\(\) runs as its owner, and"),
         (
             "GRANT EXECUTE ON FUNCTION events_changed() TO PUBLIC",
             r"events_changed\(\) runs as its owner, and",
-        ),
-        (
-            "CREATE FUNCTION mine() RETURNS int LANGUAGE sql SECURITY DEFINER AS 'SELECT 1';"
-            " GRANT EXECUTE ON FUNCTION mine TO documents",
-            r"mine\(\) runs as its owner, and",
-        ),
-        (
-            "CREATE FUNCTION pg_temp.mine() RETURNS int LANGUAGE sql SECURITY DEFINER AS"
-            " 'SELECT 1'",
-            r"pg_temp_\d+\.mine\(\) runs as its owner, and",
         ),
         (
             "CREATE SCHEMA mine; CREATE FUNCTION mine.stamp() RETURNS trigger LANGUAGE plpgsql"
@@ -67,10 +52,6 @@ def test_what_migrate_leaves_is_no_problem(db: None) -> None:
         (
             "GRANT UPDATE (person) ON audit_auditentry TO documents",
             "The role documents may do more with audit_auditentry .*: UPDATE",
-        ),
-        (
-            "GRANT UPDATE ON audit_leaf TO documents_sealer",
-            "The role documents_sealer may do more with audit_leaf .*: UPDATE",
         ),
         ("GRANT CREATE ON SCHEMA public TO documents", "may create roles, or tables"),
         (

@@ -5,7 +5,6 @@ import random
 import signal
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -86,22 +85,6 @@ def test_a_late_commit_is_sealed_too(other: psycopg.Connection) -> None:
     check_tree()
 
 
-def test_an_old_transaction_is_harmless(other: psycopg.Connection) -> None:
-    """It begins before a seal, and gets its entry's id after the next ones."""
-    other.execute("SELECT 1")
-    for _ in range(3):
-        written()
-        seal()
-    other.execute(INSERT, ["later"])
-    for _ in range(3):
-        written()
-        seal()
-    other.commit()
-    assert seal() == 1
-    assert sorted(sealed_ids()) == all_ids()
-    assert eventually(lambda: complete_to() >= all_ids()[4])  # older ones are not looked at
-
-
 def test_a_long_backlog_is_sealed_in_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sealing, "BATCH", 100)
     written(601)
@@ -109,33 +92,6 @@ def test_a_long_backlog_is_sealed_in_batches(monkeypatch: pytest.MonkeyPatch) ->
     assert [seal(one) for _ in range(8)] == [100] * 6 + [1, 0]
     assert sealed_ids() == all_ids()
     assert Subtree.objects.count() == 2
-    check_tree()
-
-
-@pytest.mark.slow
-def test_several_sealers_add_each_entry_once() -> None:
-    stop = threading.Event()
-    problems: list[Exception] = []
-
-    def work(step: object) -> None:
-        try:
-            while not stop.is_set():
-                step()  # type: ignore[operator]
-        except Exception as exc:
-            problems.append(exc)
-        finally:
-            connection.close()
-
-    threads = [threading.Thread(target=work, args=[step]) for step in (seal, seal, seal, written)]
-    for thread in threads:
-        thread.start()
-    time.sleep(2)
-    stop.set()
-    for thread in threads:
-        thread.join()
-    assert problems == []
-    seal()
-    assert sorted(sealed_ids()) == all_ids()
     check_tree()
 
 
@@ -183,21 +139,6 @@ def test_seal_audit_loses_nothing_when_killed(tmp_path: Path) -> None:
     tree = StoredTree()
     assert [each.root for each in stated] == [tree.root(each.size) for each in stated]
     assert stated[-1].size == len(all_ids())
-
-
-@pytest.mark.slow
-def test_seal_audit_follows_until_a_signal(tmp_path: Path) -> None:
-    one = start(tmp_path, "--follow", "--every", "0.1")
-    assert eventually(lambda: len(sealed_ids()) == 1)
-    assert AuditEntry.objects.get().detail == f"Seals with {KEY.public}"
-    written(3)
-    assert eventually(lambda: len(sealed_ids()) == 4)
-    written(2)
-    assert eventually(lambda: len(sealed_ids()) == 6)
-    one.send_signal(signal.SIGTERM)
-    output, errors = one.communicate(timeout=20)
-    assert (one.returncode, errors) == (0, "")
-    assert output.count(f"— {KEY.name} ") == Checkpoint.objects.count()
 
 
 def test_seal_audit_does_not_show_a_key_that_is_not_valid(settings: Any) -> None:

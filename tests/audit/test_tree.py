@@ -2,7 +2,6 @@
 
 import base64
 import io
-import subprocess
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -83,15 +82,6 @@ def test_a_tree_can_be_continued_from_its_complete_subtrees(size: int) -> None:
     assert again.root() == tree.root()
 
 
-def test_subtrees_are_stored_when_they_are_complete() -> None:
-    leaves = hashes(700)
-    tree = Frontier()
-    stored = [each for leaf in leaves for each in tree.append(leaf)]
-    assert stored == [(1, 0, complete(leaves)(0, 256)), (1, 1, complete(leaves)(256, 512))]
-    tree = Frontier(65_535, [bytes(32)] * 16)
-    assert [each[:2] for each in tree.append(bytes(32))] == [(1, 255), (2, 0)]
-
-
 def test_checkpoint_is_a_note_that_its_key_opens() -> None:
     note = KEY.sign(STATEMENT.text())
     assert note.splitlines()[:-1] == [
@@ -107,24 +97,6 @@ def test_checkpoint_is_a_note_that_its_key_opens() -> None:
     old = KEY.sign(OLD.text())  # of an earlier release, without a horizon
     assert old.splitlines()[3:5] == ["sealed at 2026-03-01T09:30:00Z", ""]
     assert Statement.opened(old, [KEY.public]) == OLD
-
-
-def test_openssl_agrees_with_the_signature(tmp_path: Path) -> None:
-    text, _, signature = KEY.sign(STATEMENT.text()).rpartition("\n\n")
-    signed = base64.b64decode(signature.split()[-1])
-    assert signed[:4] == KEY.public.id
-    prefix = bytes.fromhex("302a300506032b6570032100")  # of an Ed25519 key in DER
-    for name, content in (
-        ("key", prefix + KEY.public.raw),
-        ("text", f"{text}\n".encode()),
-        ("signature", signed[4:]),
-    ):
-        (tmp_path / name).write_bytes(content)
-    command = "openssl pkeyutl -verify -pubin -keyform DER -inkey key -rawin -in text"
-    done = subprocess.run(
-        [*command.split(), "-sigfile", "signature"], cwd=tmp_path, capture_output=True, text=True
-    )
-    assert done.stdout == "Signature Verified Successfully\n", done.stderr
 
 
 def test_keys_are_read_as_they_are_written() -> None:
@@ -166,18 +138,3 @@ def test_a_checkpoint_that_was_cut_short_is_skipped(tmp_path: Path) -> None:
         assert list(read_notes(io.StringIO(file.read_text(errors="replace")))) == [note]
         AppendedFile(file).publish(8, note)
         assert list(read_notes(io.StringIO(file.read_text(errors="replace")))) == [note, note]
-
-
-def test_a_file_has_checkpoints_of_several_releases_and_the_newest_is_its_last(
-    tmp_path: Path,
-) -> None:
-    path = tmp_path / "checkpoints"
-    witness = AppendedFile(path)
-    assert witness.newest() is None
-    notes = [KEY.sign(each.text()) for each in (OLD, STATEMENT, OLD, OLD, STATEMENT, STATEMENT)]
-    for note in notes:
-        witness.publish(8, note)
-    assert list(read_notes(io.StringIO(path.read_text()))) == notes
-    last = KEY.sign(replace(STATEMENT, size=9).text())
-    witness.publish(9, last)
-    assert witness.newest() == last

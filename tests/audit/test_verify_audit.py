@@ -1,23 +1,17 @@
 """manage.py verify_audit names whatever an owner of the database changes, with any means."""
 
 import io
-import random
 from contextlib import nullcontext
-from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
-from uuid import UUID
 
 import pytest
 from django.core.management import CommandError, call_command
-from hypothesis import HealthCheck, given
-from hypothesis import settings as hypothesis_settings
-from hypothesis import strategies as st
 
 from audit.models import AuditEntry, Checkpoint, Leaf
 from audit.sealing import guards
 from audit.sealing.keys import PrivateKey, public_keys
-from audit.sealing.leaves import NAMES, data_of, hash_of
+from audit.sealing.leaves import NAMES, hash_of
 from audit.sealing.sealer import Sealer
 from audit.sealing.state import seals_of
 from audit.sealing.verify import Verifier
@@ -54,16 +48,13 @@ def problems(*words: str) -> list[str]:
 CHANGED = "Entry {} was changed or moved after it was sealed (leaf {})."
 
 
-@pytest.mark.parametrize("counts", [(), (3, 2)])
-def test_an_intact_log_is_said_to_be_intact(witness: Path, counts: tuple[int, ...]) -> None:
+def test_an_intact_log_is_said_to_be_intact(witness: Path) -> None:
     output = io.StringIO()
-    seal(*counts)
+    seal(3, 2)
     written()
-    words = ["--checkpoint", str(witness)] if counts else []
-    call_command("verify_audit", *words, stdout=output)
-    newest = Checkpoint.objects.order_by("size").last()
-    time = f" up to {newest.sealed_at:%Y-%m-%d %H:%M:%S} UTC" if newest else ""
-    said = f"{sum(counts)} sealed entries{time}, 1 not sealed yet"
+    call_command("verify_audit", "--checkpoint", str(witness), stdout=output)
+    newest = Checkpoint.objects.latest("size")
+    said = f"5 sealed entries up to {newest.sealed_at:%Y-%m-%d %H:%M:%S} UTC, 1 not sealed yet"
     assert output.getvalue() == f"The audit log is intact: {said}.\n"
     assert AuditEntry.objects.get(action="audit.verified").detail == said
 
@@ -72,12 +63,8 @@ def test_an_intact_log_is_said_to_be_intact(witness: Path, counts: tuple[int, ..
     "change",
     [
         "created_at = created_at - interval '1 microsecond'",
-        "action = 'login.failed'",
         "workspace_id = gen_random_uuid()",
-        "byte_range = '0-9/10'",
-        "detail = ' '",
         "person = person || chr(8203)",
-        "address = E'\\t'",
     ],
 )
 def test_each_change_of_a_column_is_found(witness: Path, change: str) -> None:
@@ -88,27 +75,6 @@ def test_each_change_of_a_column_is_found(witness: Path, change: str) -> None:
     assert damaged.detail.startswith("1 problems; 3 sealed entries")
 
 
-def test_the_data_of_a_leaf_are_the_same_bytes_for_ever() -> None:
-    columns: dict[str, object] = {
-        **dict.fromkeys(NAMES, ""),
-        "id": 463,
-        "created_at": datetime(2026, 3, 1, 9, 30, tzinfo=timezone(timedelta(hours=1))),
-        "action": "document.downloaded",
-        "workspace_id": UUID("0E4F1C1C-7A5C-4C0B-9E7D-2B6B0C3D4E5F"),
-        "key_id": None,
-        "detail": " ",
-        "document_title": '\x01\x1f\x7f\b\t\n\f\r"\\/\u2028é😀',
-    }
-    assert data_of(columns[name] for name in NAMES).decode() == (
-        '{"action":"document.downloaded","created_at":"2026-03-01T08:30:00.000000Z","detail":" ",'
-        '"document_title":"\\u0001\\u001f\x7f\\b\\t\\n\\f\\r\\"\\\\/\u2028é😀","id":463,'
-        '"workspace_id":"0e4f1c1c-7a5c-4c0b-9e7d-2b6b0c3d4e5f"}'
-    )
-    assert hash_of(columns[name] for name in NAMES).hex() == (
-        "eaca547394d52401d4b37881f6f9752a739ee8e663c9fd73a5383c5575b2b1f3"
-    )
-
-
 HONEST = ", ".join("'ada@acme.example' AS person" if n == "person" else n for n in NAMES)
 # What the owner defines so that an entry that says `eve` looks as it was, and how that is undone.
 BLINDS = {
@@ -116,12 +82,6 @@ BLINDS = {
         "CREATE FUNCTION public.to_json(text) RETURNS json LANGUAGE sql AS $$ SELECT"
         " pg_catalog.to_json(CASE $1 WHEN 'eve' THEN 'ada@acme.example' ELSE $1 END) $$",
         "DROP FUNCTION to_json(text)",
-    ),
-    "an operator": (
-        "CREATE FUNCTION public.audit_joined(text, json) RETURNS text LANGUAGE sql AS $$ SELECT"
-        """ concat($1, CASE $2::text WHEN '"eve"' THEN '"ada@acme.example"' ELSE $2 END) $$;"""
-        " CREATE OPERATOR public.|| (LEFTARG = text, RIGHTARG = json, FUNCTION = audit_joined)",
-        "DROP FUNCTION audit_joined CASCADE",
     ),
     "a schema that comes first": (
         "CREATE SCHEMA documents; GRANT USAGE ON SCHEMA documents TO documents;"
@@ -172,6 +132,14 @@ ATTACKS: dict[str, tuple[list[str], list[str]]] = {
         ],
         ["Leaf 3 is missing, and which entry it was of is unknown."],
     ),
+    "an entry is deleted": (
+        ["DELETE FROM audit_auditentry WHERE id = {3}"],
+        ["Entry {3} is missing"],
+    ),
+    "a leaf is deleted": (
+        ["DELETE FROM audit_leaf WHERE entry_id = {3}"],
+        ["Leaf 3 is missing", "Entry {3} was added later, or lost its leaf"],
+    ),
     "leaves change places": (
         [
             "UPDATE audit_leaf SET index = -1 WHERE index = 3",
@@ -186,13 +154,6 @@ ATTACKS: dict[str, tuple[list[str], list[str]]] = {
             "UPDATE audit_leaf SET hash = '\\x{hash}' WHERE entry_id = {3}",
         ],
         ["Among the entries {2} to {5} (leaves 2 to 5), some were changed, added or "],
-    ),
-    "a checkpoint that nobody has signed": (
-        [
-            "INSERT INTO audit_checkpoint SELECT 7, sealed_at, replace(note, '\n9\n', '\n7\n'),"
-            " 0, 0, 0 FROM audit_checkpoint WHERE size = 9",
-        ],
-        [],
     ),
     "a hash, which accuses no entry": (
         ["UPDATE audit_leaf SET hash = sha256('another') WHERE index = 3"],
@@ -260,6 +221,13 @@ def test_a_log_that_was_written_anew_is_found_with_yesterday_s_checkpoint(witnes
     assert found.startswith(f"Among the entries {ids[0]} to {ids[4]} (leaves 0 to 4), some were ")
 
 
+def test_a_log_that_was_truncated_is_found_with_its_last_checkpoint(witness: Path) -> None:
+    seal(2, 4, 3)
+    forget(6)
+    found = problems("--checkpoint", str(witness))
+    assert found[0].startswith("The log was truncated: the checkpoint of")
+
+
 def test_a_checkpoint_of_another_key_is_refused(witness: Path, settings: Any) -> None:
     seal(3)
     settings.AUDIT_SIGNING_KEY = PrivateKey.generate(KEY.name).encode()
@@ -276,57 +244,3 @@ def test_a_large_log_is_verified_in_windows(witness: Path, monkeypatch: pytest.M
     assert problems("--checkpoint", str(witness)) == []
     as_owner(f"UPDATE audit_auditentry SET person = 'eve' WHERE id = {ids[17]}")
     assert problems("--checkpoint", str(witness)) == [CHANGED.format(ids[17], 17)]
-
-
-KINDS = {
-    "change": ["UPDATE audit_auditentry SET address = 'x' WHERE id = {0}"],
-    "delete": ["DELETE FROM audit_auditentry WHERE id = {0}"],
-    "reorder": [
-        "UPDATE audit_leaf SET entry_id = -1 WHERE entry_id = {0}",
-        "UPDATE audit_leaf SET entry_id = {0} WHERE entry_id = {1}",
-        "UPDATE audit_leaf SET entry_id = {1} WHERE entry_id = -1",
-    ],
-}
-
-
-@pytest.mark.slow
-@hypothesis_settings(
-    max_examples=8,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
-@given(
-    seed=st.integers(0, 10**9),
-    kinds=st.lists(st.sampled_from(sorted(KINDS)), max_size=5),
-    added=st.booleans(),
-    truncated=st.integers(0, 3),
-)
-def test_whatever_an_owner_does_is_named(
-    witness: Path, seed: int, kinds: list[str], added: bool, truncated: int
-) -> None:
-    choice = random.Random(seed)  # noqa: S311 - not a secret
-    as_owner(*(f"DELETE FROM audit_{t}" for t in ("auditentry", "leaf", "subtree", "checkpoint")))
-    witness.unlink(missing_ok=True)
-    ids = seal(*(choice.randint(1, 9) for _ in range(4)))
-    size = len(ids) - truncated
-    forget(size)
-    left = choice.sample(ids[:size], size)
-    expected = set()
-    for kind in kinds[: size // 2]:
-        one, two = left.pop(), left.pop()
-        as_owner(*(statement.format(one, two) for statement in KINDS[kind]))
-        changed = {"change": [one], "reorder": [one, two], "delete": []}[kind]
-        expected |= {f"Entry {id} was changed or moved after it was sealed" for id in changed}
-        if kind == "delete":
-            expected.add(f"Entry {one} is missing")
-    if truncated:
-        expected.add("The log was truncated: the checkpoint of")
-    # A transaction of another worker may have held up what is known to be complete.
-    if added and Checkpoint.objects.latest("size").complete_to >= ids[0] - 1:
-        as_owner(f"UPDATE audit_checkpoint SET complete_to = {ids[0]}")
-        add(ids[0] - 1)
-        expected.add(f"Entry {ids[0] - 1} was added later, or lost its leaf")
-    found = problems("--checkpoint", str(witness))
-    named = {start for start in expected if any(each.startswith(start) for each in found)}
-    assert named == expected
-    assert len(found) <= len(expected) + (1 if truncated else 0), found

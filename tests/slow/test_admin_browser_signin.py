@@ -1,26 +1,23 @@
 """Signing in with a second factor in a real browser, and the pages of an account's safety."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import pytest
 from django.contrib.auth.hashers import PBKDF2PasswordHasher
 from django.contrib.auth.models import User
 from django.contrib.auth.tokens import default_token_generator
 from django.urls import reverse
-from django.utils import timezone
 from django.utils.http import urlsafe_base64_encode
 from django_otp.oath import totp
 from django_otp.plugins.otp_totp.models import TOTPDevice
 from selenium import webdriver
 
-from config.console import reauthentication
 from tests.support import staff
 from tests.support.browser import Browser
 from tests.support.factories import Tenant
 from tests.support.server import Server, running
 from workspaces.accounts import recovery_codes
-from workspaces.accounts.sessions import SessionStore
-from workspaces.models import Invitation, Session
+from workspaces.models import Session
 
 PASSWORD = "correct horse battery staple"
 ROUNDS = PBKDF2PasswordHasher.iterations  # before `fixtures.py` changes it
@@ -110,27 +107,6 @@ def test_operator_sets_up_a_second_factor_and_signs_in_with_it(browser: Browser)
     assert f"{recovery_codes.CODES - 1}" in browser.text
 
 
-def test_admin_visits_the_pages_of_the_own_account(acme: Tenant, browser: Browser) -> None:
-    ada = with_password(acme.admin)
-    enter_password(browser, ada)
-    browser.follow(browser.find(".account"))
-    browser.click("Set up a second factor")
-    enter_code(browser, code(TOTPDevice.objects.get()))
-    browser.click("I have kept them")
-    assert browser.clicks == 3
-    browser.click("New recovery codes")
-    browser.click("Make new codes")
-    browser.click("I have kept them")
-    browser.click("Remove")
-    browser.click("Remove the second factor")
-    assert "was removed" in browser.text
-    browser.click("Change your password")
-    for number in (1, 2):
-        browser.find(f"#id_new_password{number}").send_keys("123")
-    browser.submit(browser.find("#id_old_password"), "wrong")
-    browser.check_layout("password-change-failed")
-
-
 def test_new_password_without_the_old_one(acme: Tenant, browser: Browser) -> None:
     browser.open("/admin/login/")
     browser.click("Forgot your password?")
@@ -151,55 +127,6 @@ def test_new_password_without_the_old_one(acme: Tenant, browser: Browser) -> Non
     assert browser.driver.current_url.endswith("/admin/")
     browser.open(f"/admin/reset/{uid}/{token}/")
     browser.check_layout("reset-not-valid")
-
-
-def change_session(change: Callable[[SessionStore], None]) -> None:
-    """Changes the only session."""
-    session = SessionStore(Session.objects.get().session_key)
-    change(session)
-    session.save()
-
-
-def test_form_survives_the_password_a_new_sign_in_and_an_old_token(
-    acme: Tenant, browser: Browser
-) -> None:
-    ada = with_password(acme.admin)
-    invite = reverse("admin:workspaces_workspace_invite", args=[acme.workspace.pk])
-    browser.log_in(ada)
-
-    def fill_in_and_send(stop: Callable[[], object]) -> None:
-        browser.open(invite)
-        browser.find("#id_email").send_keys("bob@acme.example")
-        stop()
-        browser.follow(browser.find("main button"))
-
-    def is_here_again() -> bool:
-        assert browser.shows("is here again")
-        return str(browser.find("#id_email").get_attribute("value")) == "bob@acme.example"
-
-    def age(session: SessionStore) -> None:
-        session[reauthentication._KEY] -= reauthentication.RECENT_SECONDS
-
-    fill_in_and_send(lambda: change_session(age))
-    assert "Nothing was changed yet" in browser.text
-    browser.check_layout("confirm-password-for-a-form")
-    assert not Invitation.objects.exists()
-    browser.submit(browser.find("#id_confirm-password"), PASSWORD)
-    assert Invitation.objects.get().email == "bob@acme.example"
-    Invitation.objects.update(revoked_at=timezone.now())
-
-    fill_in_and_send(Session.objects.all().delete)
-    browser.find("#id_username").send_keys(ada.username)
-    browser.submit(browser.find("#id_password"), PASSWORD)
-    assert is_here_again()
-
-    fill_in_and_send(lambda: browser.driver.delete_cookie("csrftoken"))
-    browser.click("Open the form again")
-    assert is_here_again()
-    browser.follow(browser.find("main button"))
-    assert Invitation.objects.pending().get().email == "bob@acme.example"
-    browser.open(invite)
-    assert browser.find("#id_email").get_attribute("value") == ""
 
 
 def test_form_with_a_password_keeps_none_of_it(acme: Tenant, browser: Browser) -> None:

@@ -1,24 +1,20 @@
 """Accounts in the admin: for operators, without Django's own words for rights."""
 
 import re
-from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
-from django.db import connection, transaction
 from django.test import Client
 from django.urls import reverse
 from django_otp.plugins.otp_totp.models import TOTPDevice
 
 from audit.models import Action, AuditEntry
 from config.request.redaction import redact
-from tests.support import factories, staff
+from tests.support import staff
 from tests.support.cast import page_of
-from tests.support.database import waiting_for_lock
 from tests.support.factories import Tenant
-from tests.support.server import eventually
 from tests.support.staff import body
 from workspaces.accounts import rights
 from workspaces.accounts.passwords import FirstPassword
@@ -52,28 +48,6 @@ def test_accounts_are_for_operators_alone(acme: Tenant, client: Client) -> None:
         assert "Accounts" not in body(client.get(reverse("admin:index")))
 
 
-@pytest.mark.django_db(transaction=True)
-@pytest.mark.parametrize("changes", [False, True], ids=["a new account", "an account's address"])
-def test_account_form_says_that_somebody_was_quicker_to_take_the_login(
-    desk: Client, changes: bool
-) -> None:
-    url = page_of(factories.user("old@support.example")) if changes else ADD
-
-    def post() -> str:
-        try:
-            return body(desk.post(url, NEW))
-        finally:
-            connection.close()
-
-    with ThreadPoolExecutor() as pool:
-        with transaction.atomic():
-            factories.user("EVE@support.example")
-            posting = pool.submit(post)
-            assert eventually(waiting_for_lock)
-        assert "There is an account with this e-mail address already." in posting.result()
-    assert not User.objects.filter(username__in=("Eve@support.example", "eve@support.example"))
-
-
 def link_of(response: Any) -> str:
     """The path of the link that the page shows."""
     [path] = re.findall(r"http://testserver(/admin/reset/first-\w+/[^<]+)<", body(response))
@@ -98,9 +72,7 @@ def test_new_account_sets_its_password_with_a_link_that_is_shown_once(desk: Clie
     assert "There is an account with this e-mail address already." in body(again)
     for response in (again, desk.get(page_of(eve)), desk.get(LIST)):
         assert link.split("/")[-2] not in body(response)
-    html = body(set_password(link))
-    assert "Sign in with your new password." in html
-    assert "sessions have ended" not in html  # there were none
+    set_password(link)
     eve.refresh_from_db()
     assert eve.check_password(SECRET)
     assert told() == [
@@ -124,21 +96,6 @@ def test_link_of_a_new_account_is_valid_for_seven_days_and_as_nothing_else(
         monkeypatch.setattr(FirstPassword.token_generator, "_now", lambda now=later: now)
         html = body(Client().get(link, follow=True))
         assert ("This link is not valid" not in html) is valid
-    User.objects.filter(username="eve@support.example").update(is_active=False)
-    monkeypatch.undo()
-    assert "This link is not valid" in body(Client().get(link, follow=True))
-
-
-def test_account_form_names_its_errors(desk: Client) -> None:
-    for email, text in (
-        ("nobody", "Enter a valid email address."),
-        (f"{'e' * 140}@support.example", "at most 150 characters"),
-        ("eve@ſupport.example", "Use only ASCII letters"),
-        ("eve@b\0.example", "Null characters are not allowed."),
-        ("OLGA@operators.example", "There is an account with this e-mail address"),
-    ):
-        assert text in body(desk.post(ADD, {**NEW, "email": email})), email
-    assert User.objects.count() == 1
 
 
 def change(desk: Client, user: User, **changed: str | None) -> Any:
@@ -198,47 +155,17 @@ def test_right_is_given_with_a_reason_and_the_name_typed_and_ended(
     assert Membership.objects.admins().filter(user=acme.admin).exists()
 
 
-def test_account_with_an_odd_login_keeps_it_and_can_still_be_changed(desk: Client) -> None:
-    root = factories.user("root", is_staff=True)
-    User.objects.filter(pk=root.pk).update(email="")
-    change(desk, root, email="petra@x.example")
-    change(desk, root, email="eva@x.example")
-    root.refresh_from_db()
-    assert (root.username, root.email) == ("root", "eva@x.example")
-
-
-def test_account_page_shows_workspaces_and_last_sign_in(acme: Tenant, desk: Client) -> None:
-    html = body(desk.get(page_of(acme.admin)))
-    for text in ("Acme · 00000001</a>: admin", "Active", "never", "?q=admin%40acme.example"):
-        assert text in html
-    assert "Admin of 1 workspace" in body(desk.get(LIST, {"state": "active"}))
-    assert "Admin of 1 workspace" not in body(desk.get(LIST, {"kind": "operator"}))
-
-
 def test_account_is_deactivated_after_a_question(acme: Tenant, desk: Client, ada: Client) -> None:
     staff.member(acme.workspace, "bob@acme.example", "ADMIN")
-    html = body(desk.get(page_of(acme.admin, "deactivate")))
-    assert "is signed out by the next click" in html
-    assert "no other admin" not in html
+    desk.get(page_of(acme.admin, "deactivate"))
+    assert ada.get(page_of(acme.admin)).status_code == 200
     desk.post(page_of(acme.admin, "deactivate"), {"deactivate": "yes"})
     assert ada.get(page_of(acme.admin)).status_code == 302
     assert acme.get("/me").status == 200
-    assert "Deactivated" in body(desk.get(page_of(acme.admin)))
     desk.post(page_of(acme.admin, "activate"), {"activate": "yes"})
     acme.admin.refresh_from_db()
     assert acme.admin.is_active
     assert [detail for *_, detail in told()] == ["active: yes → no", "active: no → yes"]
-
-
-def test_account_of_a_last_admin_is_warned_about(acme: Tenant, desk: Client) -> None:
-    url = page_of(acme.admin, "deactivate")
-    assert "Acme · 00000001 has no other admin" in body(desk.get(url))
-    # As if the page had been opened while there was another admin.
-    assert "Acme · 00000001 has no other admin" in body(desk.post(url, {"deactivate": "yes"}))
-    assert told() == []
-    desk.post(url, {"deactivate": "yes", "last_admin": "yes"})
-    acme.admin.refresh_from_db()
-    assert not acme.admin.is_active
 
 
 def test_operator_cannot_deactivate_or_demote_themselves(desk: Client) -> None:

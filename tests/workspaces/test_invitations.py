@@ -2,31 +2,26 @@
 
 import logging
 import re
-from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
 from django.core import mail
-from django.db import connection, transaction
-from django.http import HttpResponse
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
 from audit.models import Action, AuditEntry
 from tests.support import factories, staff
-from tests.support.database import waiting_for_lock
 from tests.support.factories import Tenant
 from tests.support.fixtures import AccessLog
 from tests.support.mails import sent
-from tests.support.server import eventually
 from tests.support.staff import body, give_password, told
-from workspaces.accounts import invitation_views, invitations, known_browser
+from workspaces.accounts import invitation_views, invitations
 from workspaces.accounts.recording import NOT_CONFIRMED
 from workspaces.accounts.throttle import Limit
-from workspaces.models import Invitation, Membership, Session, Workspace
+from workspaces.models import ConfirmedAddress, Invitation, Membership, Session, Workspace
 
 PAGE = reverse("invitation")
 EVE = "eve@acme.example"
@@ -83,31 +78,10 @@ def test_invitation_s_link_is_shown_once_and_hashed(acme: Tenant, desk: Client) 
     assert token not in str(list(Invitation.objects.values()))
     assert token not in str(list(AuditEntry.objects.values()))
     assert invitation.expires_at - invitation.created_at < timedelta(days=7, minutes=1)
-    html = body(desk.get(workspace_page(acme.workspace)))
-    assert token not in html
-    assert f'aria-label="Revoke the invitation of {EVE}"' in html
-    assert "Pending" in html
+    assert token not in body(desk.get(workspace_page(acme.workspace)))
     [entry] = told()
     assert entry[0] == Action.INVITATION_CREATED
     assert entry[2:] == (EVE, "ADMIN")
-
-
-def test_without_a_mail_server_there_is_no_link(acme: Tenant, ada: Client, settings: Any) -> None:
-    url, form = workspace_page(acme.workspace, "invite"), {"email": EVE}
-    settings.SUPPORT_EMAIL = "help@example.com"
-    for response in (ada.get(url, follow=True), ada.post(url, form, follow=True)):
-        assert settings.SUPPORT_EMAIL in body(response)
-        assert "token=" not in body(response)
-        assert 'name="email"' not in body(response)
-    assert not Invitation.objects.exists()
-    assert told() == []
-
-
-def test_member_is_not_invited(acme: Tenant, ada: Client, settings: Any) -> None:
-    settings.EMAIL_HOST = "mail.example"
-    html = body(invite(ada, acme.workspace, acme.admin.username.upper()))
-    assert "This person is a member already:" in html
-    assert told() == []
 
 
 def test_invitations_a_day_are_limited(
@@ -137,9 +111,7 @@ def test_invitation_is_for_operators_and_own_admins(acme: Tenant, umbrella: Tena
 
 def test_invited_user_chooses_a_password_and_is_a_member_then(acme: Tenant) -> None:
     eve = opened(link(acme))
-    html = body(eve.get(PAGE))
-    assert f"{staff.operator()} invites {EVE} as admin" in html
-    assert "new-password" in html
+    assert f"{staff.operator()} invites {EVE} as admin" in body(eve.get(PAGE))
     assert not User.objects.filter(username=EVE).exists()
     response = eve.post(PAGE, ACCOUNT, follow=True)
     assert f"You are now an admin of Acme. Sign in with {EVE}" in body(response)
@@ -154,18 +126,9 @@ def test_invited_user_chooses_a_password_and_is_a_member_then(acme: Tenant) -> N
         (Action.INVITATION_ACCEPTED, EVE, EVE, by),
         (Action.MEMBER_ADDED, EVE, EVE, "ADMIN"),
     ]
-    assert marked(acme, account) == (True, True)
+    assert ConfirmedAddress.of(account) is None
     form = {"username": EVE, "password": SECRET, "next": reverse("admin:index")}
     assert Client().post(reverse("admin:login"), form).status_code == 302
-
-
-def marked(acme: Tenant, account: User) -> tuple[bool, bool]:
-    """Whether the workspace's and the account's page say that the address is not confirmed."""
-    desk = staff.signed_in(staff.operator())
-    row = body(desk.get(workspace_page(acme.workspace))).partition(f">{account}</a>")[2]
-    page = body(desk.get(reverse("admin:auth_user_change", args=[account.pk])))
-    assert ("Not confirmed" in page) != ("Confirmed <time" in page)
-    return "Not confirmed" in row.partition("</tr>")[0], "Not confirmed" in page
 
 
 def test_invitation_that_was_sent_by_mail_confirms_the_address(acme: Tenant, settings: Any) -> None:
@@ -177,22 +140,10 @@ def test_invitation_that_was_sent_by_mail_confirms_the_address(acme: Tenant, set
         (Action.INVITATION_ACCEPTED, EVE, EVE, f"invited by {acme.admin}"),
         (Action.MEMBER_ADDED, EVE, EVE, "ADMIN"),
     ]
-    assert marked(acme, account) == (False, False)
+    assert ConfirmedAddress.of(account) is not None
     account.username = account.email = "mallory@x.example"
     account.save()
-    assert marked(acme, account) == (True, True)
-
-
-def test_invited_user_s_form_has_errors(acme: Tenant) -> None:
-    eve = opened(link(acme))
-    for changed, text in (
-        ({"password1": "elevenchars", "password2": "elevenchars"}, "at least 12 characters"),
-        ({"first_name": "a\0b"}, "Null characters are not allowed."),
-    ):
-        html = body(eve.post(PAGE, {**ACCOUNT, **changed}))
-        assert text in html
-        assert SECRET not in html
-    assert not User.objects.filter(username=EVE).exists()
+    assert ConfirmedAddress.of(account) is None
 
 
 def test_invited_user_chooses_neither_login_nor_rights(acme: Tenant) -> None:
@@ -289,61 +240,23 @@ def test_invitation_is_used_once(acme: Tenant) -> None:
     assert User.objects.filter(username=EVE).count() == 1
 
 
-def test_invitations_of_two_workspaces_that_are_accepted_at_once_make_one_account(
-    transactional_db: None, acme: Tenant, umbrella: Tenant
-) -> None:
-    browsers = [opened(link(each)) for each in (acme, umbrella)]
-    # They are known, so neither waits, as if each came to a process of its own.
-    for browser, user in zip(browsers, (acme.admin, umbrella.admin), strict=True):
-        known_browser.remember(known := HttpResponse(), user)
-        browser.cookies.update(known.cookies)
-
-    def post(browser: Client) -> Any:
-        try:
-            return browser.post(PAGE, ACCOUNT)
-        finally:
-            connection.close()
-
-    with ThreadPoolExecutor(2) as pool:
-        with transaction.atomic():
-            list(Invitation.objects.select_for_update())
-            posted = [pool.submit(post, browser) for browser in browsers]
-            assert eventually(lambda: waiting_for_lock() == 2)  # both forms are valid
-        responses = [each.result() for each in posted]
-    assert User.objects.filter(username=EVE).count() == 1
-    places = {each["Location"]: browser for each, browser in zip(responses, browsers, strict=True)}
-    assert set(places) == {reverse("admin:login"), PAGE}
-    assert "Sign in to accept." in body(places[PAGE].get(PAGE))
-
-
-CLOSED = {
-    "expired": "a link works for 7 days",
-    "revoked": "was revoked",
-    "replaced": "replaced by a newer one",
-}
-
-
-@pytest.mark.parametrize("why", CLOSED)
-def test_invitation_that_is_not_open_says_why_and_what_to_do(acme: Tenant, why: str) -> None:
+@pytest.mark.parametrize("why", ["expired", "revoked", "replaced"])
+def test_invitation_that_has_ended_is_refused(acme: Tenant, why: str) -> None:
     url = link(acme)
     eve, ada = opened(url), staff.signed_in(acme.admin)
     if why == "expired":
         Invitation.objects.update(expires_at=timezone.now())
-        assert "Expired" in body(ada.get(workspace_page(acme.workspace)))
     elif why == "revoked":
         revoke = workspace_page(acme.workspace, "revoke_invitation")
         form = {"chosen": str(Invitation.objects.get().pk)}
-        for text in (f"The link for {EVE} does not work any more", "accepted or revoked meanwhile"):
-            assert text in body(ada.post(revoke, form, follow=True))
+        ada.post(revoke, form)
         assert told()[1:] == [(Action.INVITATION_REVOKED, acme.admin.username, EVE, "ADMIN")]
-        assert ada.get(revoke)["Location"] == workspace_page(acme.workspace)
     else:
         opened(link(acme))
         assert Invitation.objects.pending().count() == 1
     for response in (Client().get(url, follow=True), eve.get(PAGE), eve.post(PAGE, ACCOUNT)):
         assert response.status_code == 410
-        assert CLOSED[why] in body(response)
-        assert "Ask the person who invited you for a new link." in body(response)
+    assert not User.objects.filter(username=EVE).exists()
 
 
 def test_invitation_that_does_not_exist_is_no_error(db: None) -> None:
@@ -364,5 +277,4 @@ def test_invitations_are_throttled(acme: Tenant, monkeypatch: pytest.MonkeyPatch
     response = Client(REMOTE_ADDR="192.0.2.1").get(url)
     assert response.status_code == 429
     assert int(response["Retry-After"]) > 0
-    assert "Too many attempts. Try again in" in body(response)
     opened(url, Client(REMOTE_ADDR="192.0.2.2"))

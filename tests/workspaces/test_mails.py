@@ -15,7 +15,6 @@ from django.core.management import call_command
 from django.test import Client, RequestFactory
 from django.urls import reverse
 from django.utils import timezone
-from django_otp.oath import totp
 from django_otp.plugins.otp_totp.models import TOTPDevice
 
 from apikeys.mails import notify_of_keys
@@ -161,31 +160,14 @@ def make_operator(ada: User) -> None:
     rights.change(ada, "operator", True, by=OLGA, reason="She joins the team")
 
 
-def end_operator(ada: User) -> None:
-    User.objects.filter(pk=ada.pk).update(is_superuser=True)
-    rights.change(ada, "operator", False, by=OLGA, reason="She leaves")
-
-
 def make_operator_by_a_command(ada: User) -> None:
     ada.is_superuser = True
     ada.save()
 
 
-def add_a_second_factor(ada: User) -> None:
-    client = staff.signed_in(ada)
-    client.post(reverse("admin:security_app"), {"start": "yes"})
-    device = TOTPDevice.objects.get()
-    client.post(reverse("admin:security_app"), {"code": f"{totp(device.bin_key):06d}"})
-
-
 def remove_the_second_factor(ada: User) -> None:
     TOTPDevice.objects.create(user=ada, name="app")
     second_factor.remove(ada, by=OLGA)
-
-
-def make_recovery_codes(ada: User) -> None:
-    TOTPDevice.objects.create(user=ada, name="app")
-    staff.signed_in(ada).post(reverse("admin:security_codes"))
 
 
 def use_a_recovery_code(ada: User) -> None:
@@ -195,12 +177,9 @@ def use_a_recovery_code(ada: User) -> None:
 
 NOTICES = [
     (make_operator, [ADA, OLGA], "Made an operator", "Reason: She joins the team"),
-    (end_operator, [ADA, OLGA], "Rights of an operator ended", "Reason: She leaves"),
     (make_operator_by_a_command, [ADA, OLGA], "Made an operator", "By: "),
     (lambda ada: staff.give_password(ada, "another one"), [ADA], "Password changed", "By: "),
-    (add_a_second_factor, [ADA], "Second factor set up", f"By: {ADA}"),
     (remove_the_second_factor, [ADA], "Second factor removed", f"By: {OLGA}"),
-    (make_recovery_codes, [ADA], "Recovery codes made", f"By: {ADA}"),
     (use_a_recovery_code, [ADA], "Recovery code used", "Codes left: 9"),
 ]
 
@@ -230,13 +209,9 @@ def test_mailbox_of_make_run_shows_what_would_be_sent(acme: Tenant, settings: An
     box = reverse("admin:mailbox")
     assert Client().get(box).status_code == 404
     settings.MAILBOX = True
-    assert "None yet" in body(Client().get(box))
-    changes.set_suspended(acme.workspace, True, by=OLGA, reason="Unpaid — “again”")
+    changes.set_suspended(acme.workspace, True, by=OLGA, reason="Unpaid")
     assert arrived() == []
-    html = body(Client().get(box))
-    assert "Workspace suspended: Acme" in html
-    assert "Unpaid — “again”" in html
-    assert f'href="{BASE}/admin/workspaces/' in html
+    assert "Workspace suspended: Acme" in body(Client().get(box))
     settings.HTTPS_ONLY = True
     assert Client().get(box).status_code == 404
 

@@ -15,11 +15,9 @@ from django.utils.http import urlsafe_base64_encode
 from django_otp.plugins.otp_totp.models import TOTPDevice
 
 from audit.models import Action, AuditEntry
-from config.request.redaction import redact
 from tests.support import factories, staff
 from tests.support.factories import Tenant
 from tests.support.mails import sent
-from tests.support.nginx import Nginx
 from tests.support.server import Server, eventually
 from tests.support.staff import give_password
 from workspaces.accounts import passwords
@@ -75,7 +73,6 @@ def entries() -> list[tuple[str, str, str]]:
 def test_link_of_an_email_sets_a_new_password(ada: User) -> None:
     response = ask(ada.username.capitalize())
     assert response["Location"] == RESET
-    assert "ask the operator of this service." in Client().get(RESET).content.decode()
     text = sent_to(ada)
     assert ada.username in text
     assert "within one hour" in text
@@ -202,15 +199,6 @@ def test_odd_addresses_and_links_are_refused(ada: User) -> None:
         assert Client().post(f"{RESET}{path}/", NEW).status_code == 200
 
 
-def test_reset_without_mail_server_says_whom_to_ask(db: None, settings: Any) -> None:
-    settings.SUPPORT_EMAIL = "help@example.com"
-    for response in (Client().get(RESET), ask("ada@acme.example")):
-        assert response.status_code == 200
-        assert settings.SUPPORT_EMAIL in response.content.decode()
-        assert 'name="email"' not in response.content.decode()
-    assert not AuditEntry.objects.exists()
-
-
 def test_user_gets_an_email_when_a_new_browser_has_signed_in(ada: User) -> None:
     agent = "https://evil.example/ Firefox"
     browser = Client(REMOTE_ADDR="192.0.2.1", headers={"User-Agent": agent})
@@ -239,17 +227,3 @@ def test_token_is_not_in_the_access_log(acme: Tenant, pages: Server) -> None:
     assert response.status == 302
     assert eventually(lambda: "GET /admin/reset/" in pages.log_of(response))
     assert token not in pages.log()
-
-
-def test_token_is_not_in_nginx_s_log(acme: Tenant, gate: Nginx) -> None:
-    path, token = real_link(acme.admin)
-    response = gate.request(path)
-    assert response.status == 302
-    assert eventually(lambda: gate.logged(response.headers["request-id"]))
-    assert token not in gate.written()
-
-
-def test_log_redacts_links_anywhere() -> None:
-    text = 'GET "/admin/reset/MQ/abc-123/?x=1" and https://api.example.com/admin/reset/MQ/abc-123'
-    assert "abc-123" not in redact(text)
-    assert redact("/admin/reset/sent/") == "/admin/reset/sent/"

