@@ -81,9 +81,6 @@ def test_filters_narrow_the_list(acme: Tenant, umbrella: Tenant, sam: Client) ->
         assert errors(sam, f"?{query}", LIST), query
 
 
-OF_KEY, OF_WORKSPACE = ({f"refused_{of}", f"refused_{of}_status"} for of in ("key", "workspace"))
-
-
 # --- The start page ---
 
 
