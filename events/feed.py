@@ -1,7 +1,4 @@
-"""The feed of events: pages, and the cursors that lead from one to the next.
-
-Cursors are opaque and signed, and refused once events may be missing.
-"""
+"""The feed of events: pages, and the signed cursors that lead from one to the next."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -14,7 +11,7 @@ from config.api.cursors import decode_cursor, encode_cursor
 from config.api.errors import CursorExpired
 from config.connections import fetch
 from events.models import KEEP_DAYS, EventType
-from events.serializers import DocumentEvent, event
+from events.serializers import DocumentEvent, event_of
 
 NOW = "now"  # instead of a cursor: those to come
 KEPT = timedelta(days=KEEP_DAYS)
@@ -77,17 +74,14 @@ class FeedPosition(NamedTuple):
     """A place in the feed; the events with a greater (transaction, id) follow it.
 
     It is that of an event that was shown, or before them all: so its transaction is on disk.
-
-    Attributes:
-        time: when the cursor gets too old depends on it. Events that follow are older by `LEAST`
-            at most, apart from those of transactions that ran for long.
-        generation: of the numbers of transactions (`events.models.Generation`).
     """
 
     transaction: BigInt
     id: BigInt
+    # The cursor is too old `KEPT` after it. Events that follow are older by `LEAST` at most, apart
+    # from those of transactions that ran for long.
     time: Annotated[datetime, Meta(tz=True)]
-    generation: int
+    generation: int  # of the numbers of transactions (`events.models.Generation`)
 
 
 class _Row(NamedTuple):
@@ -100,28 +94,17 @@ class _Row(NamedTuple):
     start_id: int
     transaction: int
     id: int
-    uuid: UUID
+    event_id: UUID
     type: str
     occurred_at: datetime
     document_id: str
     status: str
 
-    @property
-    def event(self) -> DocumentEvent:
-        return event(self.uuid, self.type, self.occurred_at, self.document_id, self.status)
-
 
 class FeedPage(NamedTuple):
-    """Some events, oldest first.
-
-    Attributes:
-        next: the position that the next events follow.
-        more: whether there are some already.
-    """
-
-    events: list[DocumentEvent]
-    next: FeedPosition
-    more: bool
+    events: list[DocumentEvent]  # oldest first
+    next: FeedPosition  # that the next events follow
+    more: bool  # whether there are some already
 
 
 def end_of_feed(workspace_id: UUID) -> FeedPage:
@@ -140,17 +123,16 @@ def page(
 
     Args:
         after: None for the first events that are young enough.
-        size: how many at most.
         young: so young that a cursor after them works for a day. None if no event is.
 
-    Raises:
-        CursorExpired: events that follow the position may be missing.
+    Raises CursorExpired if events that follow the position may be missing.
     """
     values = {"types": list(types), "workspace": workspace_id, "limit": size + 1}
     if after:
         values |= {"transaction": after.transaction, "id": after.id}
         rows: list[_Row] = fetch(_NEXT, values, _Row)
-        _check(after, rows[0])
+        if _events_may_be_missing(after, rows[0]):
+            raise CursorExpired
     else:
         rows = fetch(_FIRST, values | {"young": young}, _Row)
     feed, found = rows[0], [row for row in rows if row.id is not None]
@@ -158,13 +140,15 @@ def page(
     more, shown = len(found) > size, found[:size]
     if shown:
         end = shown[-1]
-        time = _time_of(end.occurred_at, feed.time)
+        # Later than the event if the cursor would not work for `LEAST` otherwise, but not by more:
+        # events that follow could be deleted.
+        time = max(end.occurred_at, min(end.occurred_at + LEAST, feed.time - KEPT + LEAST))
         last = FeedPosition(end.transaction, end.id, time, feed.generation)
     # The same cursor as long as nothing is new, so that the response is a 304; but no old one,
     # which would expire.
     if not more and last.time <= feed.time - _RECENT:
         last = last._replace(time=feed.time)
-    return FeedPage([row.event for row in shown], last, more)
+    return FeedPage([event_of(row) for row in shown], last, more)
 
 
 def encode(position: FeedPosition, workspace_id: UUID) -> str:
@@ -175,21 +159,11 @@ def decode(cursor: str, workspace_id: UUID) -> FeedPosition:
     return decode_cursor(cursor, FeedPosition, f"events:{workspace_id}", "after", EXPECTED)
 
 
-def _time_of(last: datetime, now: datetime) -> datetime:
-    """The time in the position of an event.
-
-    It is later than the event if the cursor would not work for `LEAST` otherwise, but not by more:
-    events that follow could be deleted.
-    """
-    return max(last, min(last + LEAST, now - KEPT + LEAST))
-
-
-def _check(after: FeedPosition, feed: _Row) -> None:
-    """Raises CursorExpired if events that follow a position may be missing.
+def _events_may_be_missing(after: FeedPosition, feed: _Row) -> bool:
+    """Whether some of the events that follow a position may be deleted, or lost.
 
     A position that is not before the feed's horizon is one of a database that has since been
     restored, or replaced by a copy that had not received everything.
     """
     too_old = after.time < feed.time - KEPT
-    if too_old or after.generation != feed.generation or after.transaction >= feed.horizon:
-        raise CursorExpired
+    return too_old or after.generation != feed.generation or after.transaction >= feed.horizon

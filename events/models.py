@@ -24,9 +24,7 @@ class EventType(models.TextChoices):
 
 
 class Event(models.Model):
-    """One thing that happened to a document. A row never changes.
-
-    There are no foreign keys: events outlive their documents.
+    """A row never changes. There are no foreign keys: events outlive their documents.
 
     Attributes:
         transaction: with the id, the event's position in the feed. It is the number of the

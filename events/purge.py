@@ -1,8 +1,3 @@
-"""Deletes old events and deliveries.
-
-The tables have no index on time: the ids are nearly in its order.
-"""
-
 from datetime import timedelta
 
 from django.db.models import Model
@@ -14,8 +9,7 @@ from events.webhooks.models import Delivery
 from events.webhooks.policy import KEEP
 
 BATCH = 1000  # rows that are deleted at once
-# A cursor after an event works at most that long. A day more, since the events that follow may be a
-# little older.
+# A cursor after an event works at most that long, and events that follow may be a little older.
 AGE = KEPT + LEAST + timedelta(days=1)
 
 
@@ -27,6 +21,7 @@ def purge() -> bool:
 
 
 def _delete_old(model: type[Model], time: str, age: timedelta) -> bool:
+    # There is no index on time: the ids are nearly in its order.
     before = timezone.now() - age
     first = model._default_manager.order_by("pk").values_list("pk", time)[:BATCH]
     old = [pk for pk, at in first if at < before]

@@ -1,11 +1,7 @@
-"""The API's objects for events; responses and webhooks are encoded from these structs.
-
-The OpenAPI document describes the fields.
-"""
+"""Responses and webhooks are encoded from these structs; the OpenAPI document describes them."""
 
 from datetime import datetime
 from typing import Any
-from uuid import UUID
 
 from msgspec import Struct
 
@@ -13,15 +9,11 @@ from events.models import public_id
 
 
 class EventData(Struct, gc=False):
-    """A document's id, and its status right after the event."""
-
-    id: str
-    status: str
+    id: str  # of the document
+    status: str  # right after the event
 
 
 class DocumentEvent(Struct, gc=False):
-    """One thing that happened to a document. It never changes."""
-
     id: str
     type: str
     timestamp: datetime
@@ -29,24 +21,11 @@ class DocumentEvent(Struct, gc=False):
 
 
 class EventPage(Struct, rename="camel", gc=False):
-    """The response of GET /events: one page, oldest first."""
-
-    data: list[DocumentEvent]
+    data: list[DocumentEvent]  # oldest first
     next_cursor: str  # also when no event is new
 
 
-def event(
-    uuid: UUID, type: str, occurred_at: datetime, document_id: str, status: str
-) -> DocumentEvent:
-    return DocumentEvent(public_id(uuid), type, occurred_at, EventData(document_id, status))
-
-
-def event_of(delivery: Any) -> DocumentEvent:
-    """The event that a delivery has a copy of."""
-    return event(
-        delivery.event_id,
-        delivery.type,
-        delivery.occurred_at,
-        str(delivery.document_id),
-        delivery.status,
-    )
+def event_of(row: Any) -> DocumentEvent:
+    """The event of a row of the feed, or of a delivery, which has a copy of it."""
+    data = EventData(str(row.document_id), row.status)
+    return DocumentEvent(public_id(row.event_id), row.type, row.occurred_at, data)

@@ -1,5 +1,3 @@
-"""GET /api/v1/events."""
-
 from rest_framework.request import Request
 from rest_framework.response import Response
 

@@ -7,6 +7,6 @@ class WebhooksConfig(AppConfig):
 
     def ready(self) -> None:
         from config.request import metrics  # noqa: PLC0415 - needs the settings
-        from events.webhooks import checks, monitoring  # noqa: F401, PLC0415 - registers them
+        from events.webhooks import monitoring  # noqa: PLC0415 - registers a check
 
         metrics.readers.append(monitoring.read_metrics)

@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
+from django.db.models import Q
 from django.db.models.functions import Now
 from django.utils import timezone
 from django.utils.text import Truncator
@@ -28,31 +29,21 @@ class EndpointQuerySet(models.QuerySet["Endpoint"]):
 
 
 class Endpoint(models.Model):
-    """An address of a workspace that receives events.
-
-    Attributes:
-        secret: signs the deliveries; encrypted (`events.webhooks.secrets`).
-        previous_secret: the one before, which signs too until `previous_secret_until`.
-        failing_since: the first failed attempt since the last that succeeded, or since no
-            delivery was being tried.
-    """
-
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="endpoints")
     url = models.CharField(max_length=500)
     label = models.CharField(max_length=LABEL_LENGTH, blank=True)
     types = ArrayField(models.CharField(max_length=30, choices=EventType))
     enabled = models.BooleanField(default=True)
-    # Why it was switched off, if that was not by a user.
-    disabled_reason = models.CharField(max_length=200, blank=True)
+    disabled_reason = models.CharField(max_length=200, blank=True)  # if no user did it
     disabled_at = models.DateTimeField(null=True)
+    # The first failed attempt since the last that succeeded, or since no delivery was being tried.
     failing_since = models.DateTimeField(null=True)
-    secret = models.CharField(max_length=500)
+    secret = models.CharField(max_length=500)  # encrypted (`events.webhooks.secrets`)
     previous_secret = models.CharField(max_length=500, blank=True)
-    previous_secret_until = models.DateTimeField(null=True)
+    previous_secret_until = models.DateTimeField(null=True)  # until then, both sign
     created_at = models.DateTimeField(default=timezone.now)
-    # Its deliveries stay for support.
-    deleted_at = models.DateTimeField(null=True)
+    deleted_at = models.DateTimeField(null=True)  # its deliveries stay for support
 
     objects = EndpointQuerySet.as_manager()
 
@@ -62,9 +53,7 @@ class Endpoint(models.Model):
         indexes = [
             # The endpoints that receive an event.
             models.Index(
-                "workspace",
-                condition=models.Q(enabled=True, deleted_at=None),
-                name="endpoint_enabled",
+                "workspace", condition=Q(enabled=True, deleted_at=None), name="endpoint_enabled"
             ),
         ]
 
@@ -94,22 +83,13 @@ class DeliveryState(models.TextChoices):
     FAILED = "FAILED", "Failed"
 
 
-PENDING = models.Q(state=DeliveryState.PENDING)
+PENDING = Q(state=DeliveryState.PENDING)
 # Not delivered, and the last attempt has failed: given up, or waiting for the next one.
-FAILING = models.Q(state__in=(DeliveryState.PENDING, DeliveryState.FAILED), failures__gt=0)
+FAILING = Q(state__in=(DeliveryState.PENDING, DeliveryState.FAILED), failures__gt=0)
 
 
 class Delivery(models.Model):
-    """One event for one endpoint, with a copy of the event.
-
-    Attributes:
-        sequence: the order of the events of one document.
-        attempts: how many have ended.
-        failures: how many of the present schedule have failed (`policy.DELAYS`).
-        next_attempt_at: when the next one is due; None if the delivery is not pending.
-        claim: of the process that is making an attempt.
-        claimed_until: until then. After that, any process may claim the delivery.
-    """
+    """One event for one endpoint, with a copy of the event."""
 
     # The index delivery_newest begins with the endpoint.
     endpoint = models.ForeignKey(
@@ -120,11 +100,13 @@ class Delivery(models.Model):
     occurred_at = models.DateTimeField()
     document_id = models.UUIDField()
     status = models.CharField(max_length=20)
-    sequence = models.BigIntegerField()
+    sequence = models.BigIntegerField()  # the order of the events of one document
     state = models.CharField(max_length=10, choices=DeliveryState, default=DeliveryState.PENDING)
-    attempts = models.PositiveSmallIntegerField(default=0)
+    attempts = models.PositiveSmallIntegerField(default=0)  # that have ended
+    # Failed attempts of the present schedule (`policy.DELAYS`).
     failures = models.PositiveSmallIntegerField(db_default=0)
-    next_attempt_at = models.DateTimeField(null=True, db_default=Now())
+    next_attempt_at = models.DateTimeField(null=True, db_default=Now())  # None: not pending
+    # Of the process that is making an attempt. After `claimed_until`, any process may claim it.
     claim = models.UUIDField(null=True)
     claimed_until = models.DateTimeField(null=True)
     created_at = models.DateTimeField(db_default=Now())
@@ -141,7 +123,7 @@ class Delivery(models.Model):
             models.Index(
                 "endpoint",
                 "claimed_until",
-                condition=models.Q(claimed_until__isnull=False),
+                condition=Q(claimed_until__isnull=False),
                 name="delivery_claimed",
             ),
             # Whether an earlier event of the document still waits for its first attempt.
@@ -149,7 +131,7 @@ class Delivery(models.Model):
                 "endpoint",
                 "document_id",
                 "sequence",
-                condition=PENDING & models.Q(attempts=0),
+                condition=PENDING & Q(attempts=0),
                 name="delivery_first_attempt",
             ),
             # An endpoint's deliveries, newest first, and those in one state.
@@ -168,12 +150,6 @@ class Delivery(models.Model):
 
 
 class Attempt(models.Model):
-    """One request of a delivery.
-
-    Attributes:
-        retry_after: seconds that the response asks for, 0 if it does not; they are not stored.
-    """
-
     # The constraint's index begins with the delivery.
     delivery = models.ForeignKey(
         Delivery, models.CASCADE, related_name="attempt_set", db_index=False
@@ -184,11 +160,11 @@ class Attempt(models.Model):
     status = models.PositiveSmallIntegerField(null=True)  # None without a response
     response = models.CharField(max_length=RESPONSE_LENGTH, blank=True)  # its beginning
     error = models.CharField(max_length=200, blank=True)  # why there was no response
-    retry_after = 0
+    retry_after = 0  # seconds that the response asks for; they are not stored
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(fields=["delivery", "number"], name="attempt_number"),
+            models.UniqueConstraint(fields=["delivery", "number"], name="attempt_number")
         ]
 
     def __str__(self) -> str:

@@ -1,15 +1,17 @@
-"""The state of events and webhooks, for the system check and for metrics.
+"""The state of events and webhooks: a system check and metrics.
 
 It is read in a few index lookups for each endpoint, however many deliveries wait.
 """
 
 from collections.abc import Iterator
 
+from django.core.checks import Error, Info
 from django.db import connection as default_connection
 from django.db.backends.base.base import BaseDatabaseWrapper
 from prometheus_client import Metric
 from prometheus_client.core import GaugeMetricFamily
 
+from config.checks import DATABASE, Found, asks_service
 from events.webhooks.queue import READY
 
 LATE_SECONDS = 60  # a delivery is usually attempted within a second
@@ -56,6 +58,19 @@ def read_status(connection: BaseDatabaseWrapper = default_connection) -> dict[st
 
 
 def read_metrics(connection: BaseDatabaseWrapper) -> Iterator[Metric]:
-    """For Prometheus; each process reads the same."""
     for name, value in read_status(connection).items():
         yield GaugeMetricFamily(f"documents_{name}", _METRICS[name], value)
+
+
+@asks_service("webhooks.001", hint=DATABASE)
+def webhooks() -> Found:
+    status = read_status()
+    late = status["webhooks_overdue_seconds"]
+    processes, endpoints = status["webhooks_processes"], status["webhooks_endpoints"]
+    text = f"Processes that deliver: {processes:.0f}. Webhooks: {endpoints:.0f}."
+    if late:
+        text += f" The oldest delivery has been due for {late:,.0f} s."
+    if late > LATE_SECONDS or (endpoints and not processes):
+        yield Error(text, hint="Look at: systemctl status 'documents-api-*'")
+    else:
+        yield Info(text)

@@ -147,12 +147,9 @@ def _values(attempt: Attempt) -> dict[str, Any]:
     delivery, delay = attempt.delivery, None
     if not attempt.succeeded and delivery.type != TEST_EVENT:
         delay = policy.next_delay(delivery.failures + 1, attempt.retry_after)
+    state = "FAILED" if delay is None else "PENDING"
     if attempt.succeeded:
         state = "DELIVERED"
-    elif delay is None:
-        state = "FAILED"
-    else:
-        state = "PENDING"
     return {
         "id": delivery.pk,
         "claim": delivery.claim,

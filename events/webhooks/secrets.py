@@ -40,7 +40,7 @@ def encrypt_again() -> None:
     for endpoint in Endpoint.objects.existing():
         old = {"secret": endpoint.secret, "previous_secret": endpoint.previous_secret}
         try:
-            new = {name: stored and _rotated(stored) for name, stored in old.items()}
+            new = {name: stored and _encrypted_again(stored) for name, stored in old.items()}
         except InvalidToken:
             logger.error("No key decrypts the secret of endpoint %s", endpoint.pk)
             continue
@@ -49,12 +49,11 @@ def encrypt_again() -> None:
             Endpoint.objects.filter(pk=endpoint.pk, **old).update(**new)
 
 
-def _rotated(stored: str) -> str:
-    """The secret encrypted under SECRET_KEY; unchanged if it is already."""
+def _encrypted_again(stored: str) -> str:
     try:
         _fernets()[0].decrypt(stored)
-    except InvalidToken:
-        return MultiFernet(_fernets()).rotate(stored).decode()
+    except InvalidToken:  # not under SECRET_KEY
+        return encrypt(decrypt(stored))
     return stored
 
 

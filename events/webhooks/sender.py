@@ -28,7 +28,7 @@ USER_AGENT = "Document-API-Webhooks/1"
 
 
 async def attempt(delivery: Delivery) -> Attempt:
-    """Makes one attempt, within `policy.ATTEMPT_SECONDS`; it is not saved yet."""
+    """Makes one attempt, within `policy.ATTEMPT_SECONDS`; does not save it."""
     made = Attempt(delivery=delivery, started_at=datetime.now(UTC))
     started = time.monotonic()
     try:
@@ -101,7 +101,7 @@ def signed_headers(delivery: Delivery, body: bytes) -> list[tuple[str, str]]:
 
 
 def _retry_after(headers: Iterable[tuple[bytes, bytes]]) -> int:
-    """Seconds until the time in the header; 0 without a valid one."""
+    """Seconds; 0 without a valid header."""
     value = next((value for name, value in headers if name.lower() == b"retry-after"), b"")
     if value.isdigit():
         return int(value[:9])
@@ -116,8 +116,7 @@ def _text(content: bytes) -> str:
 
 @cache
 def _trusted() -> ssl.SSLContext:
-    """The system's certificate authorities; SSL_CERT_FILE names others."""
-    return ssl.create_default_context()
+    return ssl.create_default_context()  # SSL_CERT_FILE names other certificate authorities
 
 
 # For the workspace's admins: the first of these that the error or one of its causes is.

@@ -34,7 +34,6 @@ from workspaces import mails
 from workspaces.models import Workspace
 
 MOST_AGAIN = 10_000  # deliveries that are sent again at once
-MISSED = "Events that happen meanwhile are not sent: GET /api/v1/events has them for 30 days."
 
 
 class Changed(Exception):
@@ -52,9 +51,6 @@ def create(
     label: str = "",
 ) -> tuple[Endpoint, str]:
     """Creates an endpoint, switched on, and returns it with its raw secret.
-
-    Args:
-        id: chosen by the caller, so that a repeated call is detected.
 
     Raises IntegrityError if an endpoint with this id exists or existed, and ValidationError if the
     workspace has too many.
@@ -79,8 +75,8 @@ def create(
 
 @transaction.atomic
 def change(endpoint: Endpoint, *, url: str, label: str, types: Sequence[str], by: User) -> None:
-    """Changes what is not the same. Deliveries that wait go to the new URL."""
-    now = _locked(endpoint)
+    """Deliveries that wait go to the new URL."""
+    now = _locked(endpoint).get()
     changes = []
     if now.url != url:
         same_host = urlsplit(url).netloc == urlsplit(now.url).netloc
@@ -97,8 +93,8 @@ def change(endpoint: Endpoint, *, url: str, label: str, types: Sequence[str], by
 
 @transaction.atomic
 def switch_on(endpoint: Endpoint, *, by: User) -> None:
-    """Lets an endpoint receive events from now on; deliveries that waited are sent."""
-    now = _locked(endpoint)
+    """Deliveries that waited are sent."""
+    now = _locked(endpoint).get()
     if not now.enabled:
         now.enabled, now.disabled_reason = True, ""
         now.disabled_at = now.failing_since = None
@@ -109,17 +105,18 @@ def switch_on(endpoint: Endpoint, *, by: User) -> None:
 def switch_off(endpoint: Endpoint, *, by: User | None = None, reason: str = "") -> None:
     """Stops all deliveries to an endpoint; none is added until it is switched on again.
 
-    Args:
-        by: the user; None for the service.
-        reason: why the service does it, after "because": "it responded with 410 Gone".
+    The service itself gives the reason, after "because": "it responded with 410 Gone".
     """
-    now = _existing(lock=True).filter(pk=endpoint.pk, enabled=True).first()
+    now = _locked(endpoint).filter(enabled=True).first()
     if now is None:  # it is off, or deleted
         return
     now.enabled, now.disabled_reason, now.disabled_at = False, reason, timezone.now()
     _save(now, Action.WEBHOOK_SWITCHED_OFF, by, reason)
     if by is None:
-        text = f"{now.public_url} is off because {reason}. {MISSED}"
+        text = (
+            f"{now.public_url} is off because {reason}. Events that happen meanwhile are not sent: "
+            "GET /api/v1/events has them for 30 days."
+        )
         mails.tell_admins(now.workspace, f"Webhook switched off: {now.workspace}", text, now)
 
 
@@ -138,7 +135,7 @@ def roll_secret(endpoint: Endpoint, *, by: User, seen: str) -> str:
 
     Raises `Changed` if `seen` is not its `previous_secret_until`, so that one form rolls once.
     """
-    now = _locked(endpoint)
+    now = _locked(endpoint).get()
     if str(now.previous_secret_until) != seen:
         raise Changed
     raw = secrets.new()
@@ -152,7 +149,7 @@ def roll_secret(endpoint: Endpoint, *, by: User, seen: str) -> str:
 @transaction.atomic
 def delete(endpoint: Endpoint, *, by: User) -> None:
     """Stops an endpoint for good and wipes its secrets; its deliveries stay for 30 days."""
-    now = _locked(endpoint)
+    now = _locked(endpoint).get()
     now.secret = now.previous_secret = ""
     now.previous_secret_until = None
     now.deleted_at = timezone.now()
@@ -161,7 +158,6 @@ def delete(endpoint: Endpoint, *, by: User) -> None:
 
 @transaction.atomic
 def send_test_event(endpoint: Endpoint, *, by: User) -> None:
-    """Adds a delivery about no document, so that an admin sees what arrives."""
     now = _existing().get(pk=endpoint.pk)
     now.deliveries.create(
         event_id=uuid.uuid4(),
@@ -179,10 +175,8 @@ def send_again(endpoint: Endpoint, *, by: User, only: Delivery | None = None) ->
     """Makes failed deliveries due now, with a whole schedule of attempts; returns how many.
 
     It leaves out those that are being attempted, and those that wait for their first attempt. The
-    consumer gets the same webhook-id, and the attempts are numbered on.
-
-    Args:
-        only: this delivery, also if it has not failed.
+    consumer gets the same webhook-id, and the attempts are numbered on. With `only`, that
+    delivery is sent again, also if it has not failed.
     """
     now = _existing().get(pk=endpoint.pk)
     chosen = now.deliveries.filter(pk=only.pk) if only else now.deliveries.filter(FAILING)
@@ -198,20 +192,18 @@ def send_again(endpoint: Endpoint, *, by: User, only: Delivery | None = None) ->
         failures=0,
     )
     if count:
-        what = f"{count:,} failed {'delivery' if count == 1 else 'deliveries'}"
-        if only:
-            what = only.public_event_id
+        failed = f"{count:,} failed {'delivery' if count == 1 else 'deliveries'}"
+        what = only.public_event_id if only else failed
         _record(Action.WEBHOOK_SENT_AGAIN, now, by, what)
     return count
 
 
-def _existing(*, lock: bool = False) -> QuerySet[Endpoint]:
-    found = Endpoint.objects.existing().select_related("workspace")
-    return found.select_for_update(of=("self",), no_key=True) if lock else found
+def _existing() -> QuerySet[Endpoint]:
+    return Endpoint.objects.existing().select_related("workspace")
 
 
-def _locked(endpoint: Endpoint) -> Endpoint:
-    return _existing(lock=True).get(pk=endpoint.pk)
+def _locked(endpoint: Endpoint) -> QuerySet[Endpoint]:
+    return _existing().filter(pk=endpoint.pk).select_for_update(of=("self",), no_key=True)
 
 
 def _save(endpoint: Endpoint, action: Action, by: User | None, what: str = "") -> None:

@@ -21,12 +21,11 @@ from django.core.validators import URLValidator
 MAX_LENGTH = 500  # characters of a URL
 _UNICAST = IPv6Network("2000::/3")
 _NAT64 = IPv6Network("64:ff9b::/96")  # the last 32 bits are an IPv4 address
-# Tunnels to an IPv4 address inside of the address: Teredo and 6to4, which nobody needs.
-_TUNNELS = (IPv6Network("2001::/32"), IPv6Network("2002::/16"))
-# Python counts these as public: clouds' services for their own machines (Azure, Oracle), the relays
-# of 6to4, and examples in texts (RFC 9637).
+# Python counts some of these as public: clouds' services for their own machines (Azure, Oracle),
+# examples in texts (RFC 9637), and tunnels to an IPv4 address (Teredo, 6to4 and its relays).
 _RESERVED = [
-    ip_network(each) for each in ("168.63.129.16/32", "192.0.0.0/24", "192.88.99.0/24", "3fff::/20")
+    *map(ip_network, ("168.63.129.16/32", "192.0.0.0/24", "3fff::/20")),
+    *map(ip_network, ("2001::/32", "2002::/16", "192.88.99.0/24")),
 ]
 # With WEBHOOK_TARGETS=any, also a machine's name without a domain or with an underscore.
 _LABEL = "[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?"
@@ -76,9 +75,7 @@ def is_public(address: str) -> bool:
     found = ip_address(address)
     if found.version == 6 and found in _NAT64:
         found = IPv4Address(int(found) & 0xFFFFFFFF)
-    if found.version == 6 and (
-        found not in _UNICAST or any(found in tunnel for tunnel in _TUNNELS)
-    ):
+    if found.version == 6 and found not in _UNICAST:
         return False  # such as ::ffff:127.0.0.1, which is IPv4 in disguise
     if any(found in network for network in _RESERVED):
         return False
@@ -93,12 +90,10 @@ class AttemptFailed(Exception):
     """There is no response. The text is for the workspace's admins."""
 
 
-class CheckedNetwork(httpcore.AsyncNetworkBackend):
+class CheckedNetwork(httpcore.AnyIOBackend):
     """Connects only if all addresses of the host are allowed. TLS still checks the host's name."""
 
-    def __init__(self) -> None:
-        self._network = httpcore.AnyIOBackend()
-        self._stream: httpcore.AsyncNetworkStream | None = None
+    _stream: httpcore.AsyncNetworkStream | None = None
 
     async def connect_tcp(
         self, host: str, port: int, *args: Any, **options: Any
@@ -108,7 +103,7 @@ class CheckedNetwork(httpcore.AsyncNetworkBackend):
             raise AttemptFailed("The host's name leads to an address that is not public.")
         while self._stream is None:
             try:
-                self._stream = await self._network.connect_tcp(
+                self._stream = await super().connect_tcp(
                     addresses.pop(0), port, timeout=CONNECT_SECONDS
                 )
             except (httpcore.ConnectError, httpcore.ConnectTimeout):

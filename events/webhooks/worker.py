@@ -39,7 +39,6 @@ class Worker:
         self._ended: list[Attempt] = []
 
     async def run(self, shutdown: Shutdown) -> None:
-        """Delivers until a signal; then waits for the attempts in progress."""
         try:
             while True:
                 shutdown.check()

@@ -10,7 +10,7 @@ from standardwebhooks import Webhook
 
 from config.api.responses import as_json
 from events.models import public_id
-from events.serializers import event
+from events.serializers import event_of
 from events.webhooks import services
 from events.webhooks.models import Attempt, Delivery, Endpoint
 from tests.support.factories import Tenant, uid
@@ -67,7 +67,7 @@ SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 
 
 def signed(
-    document: object,
+    document: uuid.UUID | str,
     type: str = "document.completed",
     number: int = 1,
     secret: str = SECRET,
@@ -80,7 +80,8 @@ def signed(
         after: from now to the time of the signature.
     """
     at, id = datetime.now(UTC) + after, public_id(uid(number))
-    body = as_json(event(uid(number), type, at, str(document), "COMPLETED"))
+    event = {"event_id": uid(number), "type": type, "occurred_at": at, "status": "COMPLETED"}
+    body = as_json(event_of(Delivery(**event, document_id=document)))
     headers = {
         "webhook-id": id,
         "webhook-timestamp": str(int(at.timestamp())),

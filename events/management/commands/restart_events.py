@@ -1,5 +1,3 @@
-"""restart_events"""
-
 from typing import Any
 
 from django.core.management.base import BaseCommand

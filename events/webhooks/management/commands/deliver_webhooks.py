@@ -1,5 +1,3 @@
-"""deliver_webhooks [--metrics-port PORT]"""
-
 import asyncio
 import os
 from argparse import ArgumentParser
