@@ -47,14 +47,8 @@ class BearerKeyAuthentication(BaseAuthentication):
             raise InvalidKey(MALFORMED if header else "no Authorization header")
         notes: Notes = request.notes  # type: ignore[attr-defined]
         notes.key_prefix = keys.loggable(raw)
-        key = find_active(raw)
-        if key is None:
+        found: list[ActiveKey] = fetch_first(_ACTIVE, (keys.digest(raw),), ActiveKey)
+        if not found:
             raise InvalidKey("unknown, revoked, expired or deleted key")
-        notes.key = key
-        return None, key
-
-
-def find_active(raw: str) -> ActiveKey | None:
-    """The active key with its workspace; None if there is no such key."""
-    found = fetch_first(_ACTIVE, (keys.digest(raw),), ActiveKey)
-    return found[0] if found else None
+        notes.key = found[0]
+        return None, found[0]

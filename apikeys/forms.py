@@ -1,5 +1,3 @@
-"""The forms of a key's pages. A form creates one key at most, however often it is sent."""
-
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
@@ -43,8 +41,6 @@ class ExpiryForm(OnceForm):
 
 
 class NewKeyForm(OwnWorkspaceForm, ExpiryForm, KeyModelForm):
-    """A new key; asks for the workspace too, if the user is an admin of several."""
-
     name = forms.CharField(
         max_length=keys.NAME_LENGTH,
         help_text="Such as “CRM sync”. It cannot be changed later.",

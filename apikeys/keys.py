@@ -107,5 +107,4 @@ IS_ACTIVE = (
 
 
 def today() -> date:
-    """The day in UTC."""
-    return timezone.now().date()
+    return timezone.now().date()  # in UTC

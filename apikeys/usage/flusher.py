@@ -14,7 +14,7 @@ from django.conf import settings
 from django.db import connection, transaction
 from django.db.models import F
 
-from apikeys.usage.middleware import BUFFER, Batch, Use
+from apikeys.usage.middleware import BUFFER, Batch
 from apikeys.usage.models import ADDRESSES_KEPT, TEXT_LENGTH, RefusedRequest, clean
 from apikeys.usage.reasons import add_reasons
 from config.connections import UNAVAILABLE
@@ -50,11 +50,9 @@ def write(batch: Batch) -> None:
     RefusedRequest.objects.bulk_create(batch.refused)
     for request_id, more in sorted(batch.more.items()):
         RefusedRequest.objects.filter(request_id=request_id).update(more=F("more") + more)
-    if batch.uses:
-        write_uses(list(batch.uses.values()))
-
-
-def write_uses(uses: list[Use]) -> None:
+    if not batch.uses:
+        return
+    uses = list(batch.uses.values())
     for use in uses:
         use.client = clean(use.client, TEXT_LENGTH)
     rows = msgspec.json.encode(uses).decode()

@@ -23,11 +23,9 @@ def clean(text: str | None, length: int) -> str:
 
 
 class KeyUsage(models.Model):
-    """The requests of one key on one day (UTC)."""
-
     pk = models.CompositePrimaryKey("key_id", "day")
     key_id = models.UUIDField()
-    day = models.DateField()
+    day = models.DateField()  # UTC
     workspace_id = models.UUIDField()
     ok = models.BigIntegerField()  # 2xx and 3xx
     errors = models.BigIntegerField()  # 4xx and 5xx, without 429

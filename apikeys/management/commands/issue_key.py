@@ -1,5 +1,3 @@
-"""issue_key WORKSPACE_ID NAME --by EMAIL"""
-
 from argparse import ArgumentParser
 from typing import Any
 from uuid import UUID
