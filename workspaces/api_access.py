@@ -48,8 +48,6 @@ def access_warning(
 
 
 class WorkspaceMayUseApi(BasePermission):
-    """`check_api_access` as a DRF permission; each refusal is raised with its own status."""
-
     def has_permission(self, request: Request, view: Any) -> bool:
         check_api_access(cast(ActiveKey, request.auth))
         return True

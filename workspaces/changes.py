@@ -47,7 +47,6 @@ def change_plan(workspace: Workspace, plan: str, *, by: str, reason: str) -> Non
 
 @transaction.atomic
 def set_suspended(workspace: Workspace, suspended: bool, *, by: str, reason: str) -> None:
-    """Refuses the workspace's keys from the next request on, or lets them work again."""
     now = _locked(workspace)
     if now.suspended != suspended:
         now.suspended = suspended
@@ -58,7 +57,6 @@ def set_suspended(workspace: Workspace, suspended: bool, *, by: str, reason: str
 
 
 def _tell(workspace: Workspace, what: str, why: str, by: str) -> None:
-    """What happened, and whether keys work from now on."""
     wait = "its keys are refused and its webhooks wait until"
     effect = access_warning(workspace, until=wait, once=wait) or "Its keys and webhooks work."
     text = f"{why}\nBy: {by}\n\n{effect}"
@@ -80,7 +78,6 @@ def add_member(membership: Membership, *, by: str) -> None:
 
 @transaction.atomic
 def make_admin(membership: Membership, *, by: str) -> None:
-    """Makes a member an admin. Does nothing if the membership has ended meanwhile."""
     now, role = _locked_membership(membership), Membership.Role.ADMIN
     if now is not None and now.role != role:
         Membership.objects.filter(pk=now.pk).update(role=role)

@@ -1,5 +1,3 @@
-"""System check of the counts that GET /me reads."""
-
 from django.core.checks import Warning  # noqa: A004
 
 from config.checks import Found, asks_service

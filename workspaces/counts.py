@@ -94,7 +94,6 @@ def fold() -> bool:
 
 
 def most_rows() -> int:
-    """How many rows the workspace with the most of them has."""
     with connection.cursor() as cursor:
         cursor.execute(_MOST_ROWS)
         return int(cursor.fetchone()[0])
@@ -102,8 +101,6 @@ def most_rows() -> int:
 
 @dataclass(frozen=True)
 class Difference:
-    """A stored count that differs from the number of documents."""
-
     workspace: UUID
     status: str
     stored: int

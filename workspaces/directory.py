@@ -1,5 +1,3 @@
-"""What workspaces are called, for pages."""
-
 from uuid import UUID
 
 from django.http import HttpRequest

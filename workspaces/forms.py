@@ -1,5 +1,3 @@
-"""The forms of a workspace's pages, and of pages that create something in one."""
-
 import unicodedata
 from typing import TYPE_CHECKING, Any
 
@@ -73,8 +71,6 @@ class ReasonForm(forms.Form):
 
 
 class StaffForm(ReasonForm):
-    """Why an account gets or loses a right to every workspace, and its login typed."""
-
     typed = forms.CharField(widget=forms.TextInput({"autocomplete": "off", "spellcheck": "false"}))
 
     def __init__(self, *args: Any, login: str) -> None:
@@ -136,6 +132,5 @@ class OwnWorkspaceForm(OnceForm):
         return {} if "workspace" in self.fields else {"Workspace": self.workspaces[0].name}
 
     def chosen_workspace(self) -> Workspace:
-        """The workspace; the form must be valid."""
         chosen: Workspace = self.cleaned_data.get("workspace") or self.workspaces[0]
         return chosen

@@ -1,5 +1,3 @@
-"""Workspaces, their members, and invitations to them."""
-
 import uuid
 from collections import Counter
 from collections.abc import Mapping

@@ -1,5 +1,3 @@
-"""The plans, and which of them include the API (`workspaces.api_access`)."""
-
 from django.db import models
 
 

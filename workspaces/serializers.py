@@ -6,15 +6,11 @@ from msgspec import Struct
 
 
 class Workspace(Struct, gc=False):
-    """The workspace that the key belongs to."""
-
     id: UUID
     name: str
 
 
 class Key(Struct, gc=False):
-    """The key that the request was made with."""
-
     id: UUID
     name: str
 
@@ -28,8 +24,6 @@ class Counts(Struct, gc=False):
 
 
 class Summary(Struct, gc=False):
-    """Which workspace and key a request uses, with document counts by status."""
-
     workspace: Workspace
     key: Key
     documents: Counts

@@ -55,7 +55,6 @@ def invitation(request: HttpRequest) -> HttpResponse:
 
 
 def open_link(request: HttpRequest, token: str) -> HttpResponse:
-    """Redirects to a URL without the token."""
     query = ""
     attempt = Attempt(request, address=WRONG_LINKS)
     try:

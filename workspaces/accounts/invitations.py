@@ -84,7 +84,6 @@ def create(
 
 @transaction.atomic
 def revoke(invitation: Invitation, *, by: str) -> None:
-    """Makes the link stop working. Does nothing if it has been used or revoked."""
     revoked = Invitation.objects.pending().filter(pk=invitation.pk)
     if revoked.update(revoked_at=timezone.now()):
         record(
@@ -97,12 +96,10 @@ def revoke(invitation: Invitation, *, by: str) -> None:
 
 
 def find(token: str) -> Invitation:
-    """The open invitation with this token; raises `NotOpen` if there is none."""
     return _open(Invitation.objects.filter(digest=hash_of(token)).first())
 
 
 def get(pk: int) -> Invitation:
-    """The open invitation with this id; raises `NotOpen` if there is none."""
     return _open(Invitation.objects.select_related("workspace").filter(pk=pk).first())
 
 

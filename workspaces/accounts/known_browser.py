@@ -16,7 +16,6 @@ MAX_AGE = 365 * 24 * 60 * 60  # seconds after the last sign-in
 
 
 def remember(response: HttpResponseBase, user: User) -> None:
-    """Sets the cookie: the user has just signed in, or has a new password."""
     response.set_signed_cookie(
         COOKIE,
         f"{user.pk}-{user.get_session_auth_hash()}",

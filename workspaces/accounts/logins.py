@@ -1,5 +1,3 @@
-"""Logins: the account that a typed one means."""
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 

@@ -1,5 +1,3 @@
-"""Changing one's password, and resetting it with a link that is sent by e-mail."""
-
 from typing import Any
 
 from django import forms
@@ -42,8 +40,6 @@ FIRST_PASSWORD_DAYS = 7  # that a link of an operator is valid
 
 
 class ChangeForm(AdminPasswordChangeForm):
-    """Django's form; a wrong old password is counted and recorded."""
-
     def __init__(self, *args: Any, request: HttpRequest, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._request = request
@@ -74,8 +70,6 @@ change = takes_password(Change.as_view())
 
 
 class ResetForm(forms.Form):
-    """Sends a link to an account's address, if that account may sign in."""
-
     email = forms.EmailField(
         label="E-mail", max_length=254, widget=forms.EmailInput({"autocomplete": "email"})
     )
@@ -166,8 +160,6 @@ class ResetConfirm(NewPassword):
 
 
 class FirstTokens(PasswordResetTokenGenerator):
-    """The tokens of accounts without a password; each is valid for some days."""
-
     key_salt = "workspaces.accounts.first_password"
 
     def make_token(self, user: Any) -> str:
@@ -184,5 +176,4 @@ class FirstPassword(NewPassword):
 
 
 def first_password_path(account: User) -> str:
-    """The path of the page where the owner of an account without a password sets one."""
     return link("first_password", account, FirstPassword.token_generator)

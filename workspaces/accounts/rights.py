@@ -1,5 +1,3 @@
-"""The rights of accounts, and their confirmed addresses."""
-
 from django.contrib.auth.models import Group, User
 from django.db import transaction
 from django.db.models import Q

@@ -1,5 +1,3 @@
-"""The pages of the second factor: setting it up, recovery codes, removing it."""
-
 from typing import Any
 
 import django_otp

@@ -51,7 +51,6 @@ def security(request: HttpRequest) -> HttpResponse:
 
 
 def change(request: HttpRequest, user: User, response: HttpResponse) -> str:
-    """Does what a form of the page asks for; returns the message about it."""
     sent = request.POST
     if sent.get("do") in ("name", "mails"):
         recent_sign_in_required(request)

@@ -36,8 +36,6 @@ SYSTEMS |= {"CrOS": "ChromeOS", "Linux": ""}
 
 
 class SessionStore(db.SessionStore):
-    """Django's, with the user and the client beside the data."""
-
     @classmethod
     def get_model_class(cls) -> type[Session]:
         return Session
@@ -53,7 +51,6 @@ class SessionStore(db.SessionStore):
 
 @receiver(user_logged_in)
 def begin(request: HttpRequest, **kwargs: Any) -> None:
-    """The user has just signed in."""
     request.session[SIGNED_IN_AT] = int(timezone.now().timestamp())
     move_end(request.session)
 
@@ -66,7 +63,6 @@ def end_closed(instance: User, **kwargs: Any) -> None:
 
 
 def move_end(session: SessionBase) -> None:
-    """The session has just been used."""
     now = timezone.now()
     # A session of a release that did not store this begins with its first request to this one.
     age = now.timestamp() - session.setdefault(SIGNED_IN_AT, int(now.timestamp()))
@@ -94,7 +90,6 @@ class SessionEndMiddleware:
 
 
 def digest(key: str | None) -> str:
-    """What stands for a session's key on a page."""
     return hashlib.sha256(f"session {key}".encode()).hexdigest()[:32]
 
 

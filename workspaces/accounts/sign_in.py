@@ -1,5 +1,3 @@
-"""Pages that ask for the password and for the code of the second factor."""
-
 import re
 from typing import Any
 
@@ -130,8 +128,6 @@ class EnterCode(CodePage):
 
 
 class ConfirmPasswordForm(CodeForm):
-    """Asks for the password of the signed-in user, and for a code if there is a second factor."""
-
     password = forms.CharField(
         strip=False,
         widget=forms.PasswordInput(attrs={"autocomplete": "current-password", "autofocus": True}),

@@ -14,8 +14,6 @@ from workspaces.accounts.throttle import takes_password
 
 
 class Site(site.Site):
-    """Signing in with limits, a second factor and a record of each attempt."""
-
     def get_urls(self) -> list[URLPattern | URLResolver]:
         public: dict[str, tuple[str, Any]] = {
             "login_code": ("login/code/", sign_in.EnterCode),
@@ -44,7 +42,6 @@ class Site(site.Site):
         ]
 
     def has_permission(self, request: HttpRequest) -> bool:
-        """Whether the user may see the site: active staff, with a second factor if it is needed."""
         return super().has_permission(request) and second_factor.is_satisfied(request.user)
 
     @method_decorator(takes_password)

@@ -22,7 +22,6 @@ _KEY = "password_accepted"  # of the session
 
 
 def after_password(request: HttpRequest, user: User, next_url: str) -> HttpResponse:
-    """The response to the right password: the next step, or the page that the user wanted."""
     has_app = second_factor.app_of(user) is not None
     if not (has_app or second_factor.is_required(user)):
         response = HttpResponseRedirect(next_url)

@@ -23,8 +23,6 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Limit:
-    """How many attempts may fail within a window of time."""
-
     name: str
     attempts: int
     minutes: int = 5
@@ -98,8 +96,6 @@ def too_many(request: HttpRequest, seconds: int) -> TooManyAttempts:
 
 
 def responds_429(view: Callable[..., Any]) -> Callable[..., HttpResponse]:
-    """Gives the view's response the status 429 if the request had `too_many` attempts."""
-
     @wraps(view)
     def inner(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         response: HttpResponse = view(request, *args, **kwargs)

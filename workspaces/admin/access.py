@@ -25,15 +25,12 @@ def state_of(workspace: Workspace) -> str:
 
 
 def plan_of(workspace: Workspace) -> str:
-    """The plan's name; a plan that is no longer offered has none."""
     if workspace.plan in Plan.values:
         return str(Plan(workspace.plan).label)
     return f"{workspace.plan} (no longer offered)"
 
 
 class WorkspaceAction(ActionPage):
-    """For operators."""
-
     obj: Workspace
 
     def is_allowed(self) -> bool:
@@ -45,8 +42,6 @@ class WorkspaceAction(ActionPage):
 
 
 class CreateWorkspace(WorkspaceAction):
-    """Asks once more if there is one with that name."""
-
     form_class = NewWorkspaceForm
     title, button = "Create a workspace", "Create the workspace"
 
@@ -69,8 +64,6 @@ class CreateWorkspace(WorkspaceAction):
 
 
 class Suspend(WorkspaceAction):
-    """The reason is kept in the audit log."""
-
     form_class = ReasonForm
     suspends = True
     verb, done = "Suspend", "suspended"
@@ -122,7 +115,6 @@ class ChangePlan(WorkspaceAction):
 
 
 def consequences(workspace: Workspace, **changed: Any) -> list[str]:
-    """The effects of a change of these fields of the workspace."""
     after = copy(workspace)
     for name, value in changed.items():
         setattr(after, name, value)
@@ -151,7 +143,6 @@ def _of_webhooks(workspace: Workspace, works: bool) -> str:
 
 
 def admins_of(workspace: Workspace) -> str:
-    """Who is concerned, and told, in a sentence."""
     admins = Membership.objects.admins().filter(workspace=workspace).select_related("user")
     logins = ", ".join(sorted(str(each.user) for each in admins))
     if not logins:

@@ -1,5 +1,3 @@
-"""What operators do with accounts: create, change, deactivate and activate them."""
-
 from copy import copy
 from typing import Any
 
@@ -42,8 +40,6 @@ class LinkPage(ActionPage):
 
 
 class CreateAccount(LinkPage):
-    """For support staff, who may be made operators then; others are invited."""
-
     form_class = LoginForm
 
     def prompt(self) -> Prompt:

@@ -84,7 +84,6 @@ class AccountsAdmin(SectionAdmin):
         return is_operator(request_user(request))
 
     def history_url(self, obj: Model) -> str:
-        """What the user did, and what others did to the account."""
         return filtered_log_url(q=obj.get_username())  # type: ignore[attr-defined]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[User]:

@@ -1,5 +1,3 @@
-"""Who is in a workspace: its members and invitations."""
-
 from typing import Any
 from urllib.parse import urlencode
 
@@ -139,8 +137,6 @@ class Invite(PeoplePage):
 
 
 class RevokeInvitation(PeoplePage, Button):
-    """The list of pending invitations is on the workspace's page."""
-
     asks_password = True
     form_class = ChosenForm
 

@@ -1,5 +1,3 @@
-"""Making somebody an operator or support staff, and ending that: each a page, and recorded."""
-
 from typing import Any
 
 from django.contrib.auth.models import User
@@ -54,8 +52,6 @@ class MakeSupport(MakeOperator):
 
 
 class EndOperator(MakeOperator):
-    """One operator who can sign in stays."""
-
     given = False
     title, button = "End the rights of {0} as an operator?", "End the rights"
     text = "It ends with the next click of the user. Memberships and the account stay."

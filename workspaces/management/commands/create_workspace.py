@@ -1,5 +1,3 @@
-"""create_workspace NAME --plan PLAN --admin EMAIL"""
-
 import json
 import secrets
 from argparse import ArgumentParser
