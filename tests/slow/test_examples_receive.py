@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from datetime import timedelta
 from http.client import HTTPConnection
 from typing import Any
+from uuid import UUID
 
 import pytest
 
@@ -44,7 +45,9 @@ class Receiver:
             connection.request("POST", "/", body, headers)
             return connection.getresponse().status
 
-    def deliver(self, document: object, type: str = "document.completed", number: int = 1) -> int:
+    def deliver(
+        self, document: UUID | str, type: str = "document.completed", number: int = 1
+    ) -> int:
         return self.post(*signed(document, type, number))
 
     def kill(self) -> tuple[str, str]:
