@@ -13,6 +13,7 @@ from django.core.checks import run_checks
 from django.db import DEFAULT_DB_ALIAS, connection
 from django.http import HttpRequest, HttpResponse, HttpResponsePermanentRedirect
 from django.middleware import common
+from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_safe
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
@@ -47,11 +48,13 @@ def _check_parts(states: dict[str, str]) -> None:
             states[part] = "ok"
 
 
+@csrf_exempt  # a 405, also where pages are served
 @require_safe
 def live(request: HttpRequest) -> HttpResponse:
     return json_response({"status": "ok"})
 
 
+@csrf_exempt
 @require_safe
 def ready(request: HttpRequest) -> HttpResponse:
     """`/readyz`: 503 if it cannot serve; `degraded` if it can, with less.
@@ -76,6 +79,7 @@ def ready(request: HttpRequest) -> HttpResponse:
     return json_response({"status": status, "checks": states}, code)
 
 
+@csrf_exempt
 @require_safe
 def metrics(request: HttpRequest) -> HttpResponse:
     return HttpResponse(generate_latest(), content_type=CONTENT_TYPE_LATEST)
