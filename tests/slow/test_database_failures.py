@@ -1,7 +1,6 @@
 """A database that is gone, silent, locked or read-only: 503 in time, and it heals by itself."""
 
 import time
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -92,27 +91,12 @@ def test_database_that_is_silent_to_new_connections_is_503_in_time_and_heals(
 
 
 def test_database_that_has_ended_all_connections_refuses_no_request(consumers: Consumers) -> None:
-    for _ in range(3):
-        assert end_connections() > 1
-        assert consumers.all_at_once() == ALL_SERVED
-
-
-@pytest.fixture
-def api_only(transactional_db: None, tmp_path: Path) -> Iterator[Server]:
-    """The API's unit, which checks no connection before a request."""
-    with running(Server(tmp_path)) as server:
-        yield server
-
-
-def test_database_that_has_ended_all_connections_refuses_no_request_of_the_api_s_unit(
-    api_only: Server, acme: Tenant
-) -> None:
-    path = f"/documents/{factories.document(acme.workspace).id}"
-    for _ in range(3):
-        with ThreadPoolExecutor(20) as threads:
-            responses = list(threads.map(lambda _: api_only.get(path, acme.raw), range(40)))
-        assert {response.status for response in responses} == {200}
-        assert end_connections() > 1
+    with ThreadPoolExecutor(20) as threads:
+        for _ in range(3):
+            assert set(threads.map(consumers.api, [PATHS[2]] * 40)) == {200}
+            assert consumers.page() == 200
+            assert end_connections() > 1
+    assert consumers.all_at_once() == ALL_SERVED
 
 
 def test_database_that_is_gone_when_the_server_starts_is_503_until_it_is_there(

@@ -77,21 +77,6 @@ def test_services_are_one_process_s_and_end_with_it(folder: Path) -> None:
     assert all_gone(folder), using(folder)
 
 
-def test_services_keep_what_is_committed_when_everything_is_killed(folder: Path) -> None:
-    first, _, owner = user(folder)
-    with psycopg.connect(owner) as connection:
-        connection.execute("CREATE TABLE kept AS SELECT 42 AS answer")
-    for process in processes_in(folder):
-        process.kill()
-    kill_group(first)
-    assert all_gone(folder), using(folder)
-
-    second, _, owner = user(folder)
-    with psycopg.connect(owner) as connection:
-        assert connection.execute("SELECT answer FROM kept").fetchone() == (42,)
-    kill_group(second)
-
-
 def test_event_is_shown_whose_number_of_a_transaction_was_given_before_a_crash(
     folder: Path, django_db_blocker: DjangoDbBlocker
 ) -> None:

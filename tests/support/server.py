@@ -1,6 +1,7 @@
 """A real granian process that serves the test database, behind proxies that can be cut."""
 
 import contextlib
+import json
 import os
 import re
 import signal
@@ -211,6 +212,12 @@ class Server:
         """The lines of the log that belong to one request, with tracebacks."""
         marked = rf"^\S+ \S+ \w+ \S+ \[{response.headers['request-id']}\] .*\n(?:(?!\d{{4}}-).*\n)*"
         return "".join(re.findall(marked, self.log(), re.MULTILINE))
+
+    def lines_of(self, response: Response) -> list[dict[str, Any]]:
+        """The same of a server that logs as JSON, but for the warning of a Redis that was slow."""
+        id = response.headers["request-id"]
+        found = [json.loads(line) for line in self.log().splitlines() if id in line]
+        return [line for line in found if line["logger"] != "config.cache"]
 
     def get(
         self, path: str, raw: str | None = None, method: str = "GET", **headers: str
