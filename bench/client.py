@@ -40,7 +40,6 @@ class Outcome(NamedTuple):
 
     @property
     def right(self) -> bool:
-        """Whether it is a 200 with the right body."""
         return self.status == 200 and not self.problem
 
 
@@ -131,7 +130,6 @@ class Client:
             await asyncio.sleep(seconds / connections)
 
     async def close(self) -> None:
-        """Waits for the outcomes of all requests, and closes the connections."""
         self._closing = True
         while self._tasks:
             await asyncio.sleep(0.01)

@@ -84,7 +84,6 @@ def workspaces(scale: Scale) -> list[Workspace]:
 
 
 def load(connection: psycopg.Connection, bucket: Path, scale: Scale) -> None:
-    """Fills the tables of the database, which are empty, and the folder of object storage."""
     (bucket / scale.name).mkdir(exist_ok=True)
     for each in workspaces(scale):
         values = {

@@ -58,7 +58,6 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]], words: int = 1) ->
 
 
 def spread(values: Sequence[float], digits: int = 2) -> str:
-    """The median of the rounds, and the least and the most."""
     middle, low, high = (f"{f(values):,.{digits}f}" for f in (median, min, max))
     return middle if low == high else f"{middle} ({low} to {high})"
 

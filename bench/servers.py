@@ -47,8 +47,6 @@ AS_INSTALLED = {"PYTHONPATH": str(ROOT / "bench" / "peers" / "without_hiredis")}
 
 
 class Variant(NamedTuple):
-    """What is compared: the command that starts it on `{port}`, and variables."""
-
     command: str
     environment: Mapping[str, str]
 

@@ -71,7 +71,6 @@ class Stack:
         return psycopg.connect(os.environ["DATABASE_OWNER_URL"], autocommit=True)
 
     def administrator(self) -> psycopg.Connection:
-        """A connection of the database's superuser."""
         url = f"{os.environ['DATABASE_URL']}?user=postgres"
         return psycopg.connect(url, connect_timeout=5, autocommit=True)
 

@@ -63,12 +63,10 @@ def ratio(before: Sequence[Outcome], during: Sequence[Outcome]) -> float:
 
 
 def good(one: Outcome) -> bool:
-    """Whether a healthy service would respond like this."""
     return one.right and one.seconds <= (DOWNLOADED if one.endpoint == DOWNLOAD else QUICK)
 
 
 def inflict(fault: Fault, node: Node, requests: Sequence[Request], *, short: bool) -> Row:
-    """One fault under load: before, during, and after until everything is healthy again."""
     node.facts.clear()
     node.broken.clear()
     with steady(node.port, requests, RATE) as outcomes:
@@ -125,7 +123,6 @@ def apart() -> Iterator[None]:
 
 
 def overload(node: Node, requests: Sequence[Request]) -> Row:
-    """Finds the best rate, then sends `TIMES` as much."""
     best = 0.0
     with apart():
         for connections in CONNECTIONS:
@@ -144,7 +141,6 @@ def overload(node: Node, requests: Sequence[Request]) -> Row:
 
 
 def crowded(node: Node, loads: dict[str, list[Request]], pause: float) -> Row:
-    """One key with many connections, in a process of its own, beside a neighbour."""
     node.stack.prepare()
     before, _ = send(node.port, loads["neighbour"], SECONDS, 2 * RATE)
     with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
@@ -161,13 +157,11 @@ def crowded(node: Node, loads: dict[str, list[Request]], pause: float) -> Row:
 
 
 def tabled(head: Sequence[str], rows: Sequence[Row]) -> list[str]:
-    """A table whose last column says whether the promise holds."""
     cells = [[*row, f"**no**: {'; '.join(broken)}" if broken else "yes"] for row, broken in rows]
     return table((*head, "holds"), cells, len(head) + 1)
 
 
 def run(stack: Stack, chosen: Sequence[str], *, short: bool) -> tuple[list[str], list[Row]]:
-    """The tables of the chosen faults, or of all, and their rows."""
     faults, loads = list[Row](), list[Row]()
     with serving(stack) as node:
         requests = learn(node.port)

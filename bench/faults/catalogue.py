@@ -35,7 +35,6 @@ class Answer(NamedTuple):
         return text + (f", half within {self.median:g} s" if self.median < self.slowest else "")
 
     def broken(self, outcomes: Sequence[Outcome]) -> list[str]:
-        """What is not as promised."""
         rude = [o for o in outcomes if o.status == 503 and not o.polite]
         others = [o for o in outcomes if o.problem or o.status not in self.statuses]
         times = [o.seconds for o in outcomes] or [0.0]
