@@ -44,14 +44,6 @@ def test_create_workspace_prints_the_workspace_and_a_one_time_password(db: None)
     assert Membership.objects.admins().get().workspace == workspace
 
 
-def test_create_workspace_leaves_the_password_of_a_known_user_alone(db: None) -> None:
-    first = json.loads(create_workspace("One"))
-    second = json.loads(create_workspace("Two", "FREE", "EVA@example.com"))
-    assert "password" not in second
-    assert User.objects.get().check_password(first["password"])
-    assert Membership.objects.admins().count() == 2
-
-
 def test_commands_find_a_login_in_any_case(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
     eva = factories.user("Eva@Example.com")
     workspace = Workspace.objects.get(pk=json.loads(create_workspace("One"))["id"])
@@ -95,35 +87,24 @@ def test_create_workspace_is_recorded_with_its_admin_s_account(db: None) -> None
     assert set(named.values_list("workspace_id", "workspace_name")) == {(one.id, "One")}
 
 
-def test_create_workspace_records_that_a_known_user_may_sign_in_to_the_admin(db: None) -> None:
-    factories.user("eva@example.com")
-    create_workspace("One")
+def test_create_workspace_makes_a_known_user_staff_and_leaves_the_password_alone(
+    db: None,
+) -> None:
+    eva = factories.user("eva@example.com")
+    assert "password" not in json.loads(create_workspace("One", "FREE", "EVA@example.com"))
+    assert User.objects.get().password == eva.password
     assert recorded() == [
-        (Action.WORKSPACE_CREATED, "", "PRO"),
+        (Action.WORKSPACE_CREATED, "", "FREE"),
         (Action.ACCOUNT_CHANGED, "eva@example.com", "staff status: no → yes"),
         (Action.MEMBER_ADDED, "eva@example.com", "ADMIN"),
     ]
 
 
-@pytest.mark.parametrize(
-    ("changed", "text"),
-    [
-        ({"name": ""}, "NAME: This field is required."),
-        ({"plan": "GOLD"}, "invalid choice: 'GOLD' (choose from "),
-        ({"admin": "nobody"}, "--admin: Enter a valid email address."),
-        (
-            {"admin": "a@" + ("b" * 60 + ".") * 3 + "example"},
-            "--admin: Ensure this value has at most 150 characters",
-        ),
-    ],
-)
-def test_create_workspace_names_what_it_cannot_use(
-    db: None, changed: dict[str, str], text: str
-) -> None:
+def test_create_workspace_names_what_it_cannot_use(db: None) -> None:
     """The forms of the console, which it uses, have tests of more texts."""
-    with pytest.raises(CommandError) as raised:
-        create_workspace(**{"name": "A"} | changed)
-    assert text in str(raised.value)
+    for changed, text in (({"plan": "GOLD"}, "invalid choice: 'GOLD'"), ({"name": ""}, "NAME: ")):
+        with pytest.raises(CommandError, match=text):
+            create_workspace(**{"name": "A"} | changed)
     assert not Workspace.objects.exists()
     assert not User.objects.exists()
 
@@ -162,7 +143,4 @@ def test_issue_key_refuses_a_key_as_a_name_and_prints_no_part_of_it(acme: Tenant
         ) as raised:
             command("issue_key", str(acme.workspace.id), name, "--by", acme.admin.username)
         assert acme.key.prefix not in str(raised.value)
-    for name in ("   ", "n" * 101, "a\0b"):
-        with pytest.raises(CommandError, match="NAME: A name must"):
-            command("issue_key", str(acme.workspace.id), name, "--by", acme.admin.username)
     assert ApiKey.objects.count() == 1

@@ -19,7 +19,6 @@ from config.request import metrics
 from tests.support.client import Response, get
 from tests.support.database import no_entries, read_only
 from tests.support.factories import Tenant
-from tests.support.nginx import Nginx
 from tests.support.proxy import HOST, Proxy
 from tests.support.redis_server import RedisServer
 from tests.support.server import UNKNOWN_KEY, Server, eventually
@@ -171,23 +170,6 @@ def test_readiness_of_a_silent_part_holds_one_thread_however_many_ask(
             assert time.monotonic() - began < health.DEADLINE_SECONDS
             time.sleep(0.1)  # a key may make 300 requests a minute
     assert {each.result().status for each in asking} == {200}
-
-
-@pytest.mark.parametrize("path", ["/healthz", "/readyz"])
-def test_health_needs_no_host_no_https_and_no_key_and_counts_none(
-    nginx: Nginx, server: Server, acme: Tenant, path: str
-) -> None:
-    for each in (server, nginx):
-        assert eventually(lambda: each.request(path, host="10.0.0.7:1234").status == 200)  # noqa: B023
-    assert server.request(path, host="a b", x_forwarded_proto="http").status == 200
-    before = server.get("/me", acme.raw).headers["x-ratelimit-remaining"]
-    response = server.request(path, authorization=acme.bearer)
-    assert "x-ratelimit-remaining" not in response.headers
-    assert response.headers["request-id"]
-    after = server.get("/me", acme.raw).headers["x-ratelimit-remaining"]
-    assert int(after) in (int(before) - 1, 299)  # 299: the next minute has begun
-    assert server.request(path, "HEAD").status == 200
-    assert server.request(path, "POST").status == 405
 
 
 @pytest.mark.parametrize("method", ["GET", "HEAD", "POST"])

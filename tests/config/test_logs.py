@@ -89,17 +89,6 @@ def test_log_as_text_has_its_fields_in_a_fixed_order(server: Server, acme: Tenan
     )
 
 
-def test_log_has_the_bytes_of_a_download_and_none_of_a_head(
-    json_server: Server, acme: Tenant
-) -> None:
-    document = factories.document(acme.workspace)
-    path = f"/documents/{document.id}/download"
-    for method in ("GET", "HEAD"):
-        sent = json_server.get(path, acme.raw, method)
-        [line] = json_server.lines_of(sent)
-        assert line["bytes"] == len(sent.body)
-
-
 def revoked(tenant: Tenant) -> str:
     key, raw = factories.issue(tenant.workspace, "Revoked", tenant.admin)
     key.revoke(by=tenant.admin)

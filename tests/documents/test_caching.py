@@ -74,13 +74,10 @@ def test_conditions_of_json_that_fail_are_412(acme: Tenant, path: str) -> None:
         assert acme.get(path, if_match=other, if_none_match=etag).status == 412
 
 
-@pytest.mark.parametrize("name", ["if_modified_since", "if_unmodified_since"])
-@pytest.mark.parametrize("path", ["/api/v1/me", "/api/v1/openapi.json"])
-def test_conditions_about_dates_are_ignored_where_there_is_no_date(
-    acme: Tenant, path: str, name: str
-) -> None:
-    sent = {name: "Thu, 01 Jan 1970 00:00:00 GMT"}
-    assert get(path, acme.bearer, **sent).same() == get(path, acme.bearer).same()
+def test_conditions_about_dates_are_ignored_where_there_is_no_date(acme: Tenant) -> None:
+    for name in ("if_modified_since", "if_unmodified_since"):
+        sent = {name: "Thu, 01 Jan 1970 00:00:00 GMT"}
+        assert acme.get("/me", **sent).same() == acme.get("/me").same()
 
 
 def test_304_counts_and_needs_a_key_whose_workspace_may_use_the_api_and_has_the_document(

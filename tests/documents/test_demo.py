@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from datetime import UTC, datetime
 
 import pytest
 from pytest_django.plugin import DjangoDbBlocker
@@ -18,8 +17,6 @@ from tests.support.database import empty_tables
 from tests.support.inbox import objects, rows
 from workspaces.models import Membership, Workspace
 from workspaces.plans import Plan
-
-NOW = datetime.now(UTC)
 
 
 @pytest.fixture(autouse=True, scope="module")

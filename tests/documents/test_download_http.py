@@ -206,10 +206,8 @@ def test_download_conditions_are_judged_in_the_order_of_the_rfc(
 ID = "…"  # stands for the document's id, where the ASCII name has lost letters
 NAMES = {
     "Lease 2026.pdf": ("Lease 2026", "Lease%202026"),
-    "Lease": ("Lease", "Lease"),
     "Größe – 7.pdf": (f"Groe - 7 {ID}", "Gr%C3%B6%C3%9Fe%20%E2%80%93%207"),
     "契約書.pdf": (f"document {ID}", "%E5%A5%91%E7%B4%84%E6%9B%B8"),
-    "ﬁnal ２.pdf": ("final 2", "%EF%AC%81nal%20%EF%BC%92"),
     # All of ASCII but NUL. Percent signs are only where RFC 8187, section 3.2.1, needs them.
     "".join(map(chr, range(1, 128))): (
         f"!_#$%&'()_+,-._{digits}_;_=__@{ascii_uppercase}[_]^_`{ascii_lowercase}{{_}}~",
@@ -235,17 +233,13 @@ NAMES = {
     "\ue000X\uffff.pdf": ("X", "X"),  # of private use, and never assigned
     "x" * 250 + ".pdf": ("x" * 200, "x" * 200),
     "契" * 250: (f"document {ID}", "%E5%A5%91" * 66),  # 3 bytes each; 67 are more than 200
-    "Résumé.pdf": ("Resume", "R%C3%A9sum%C3%A9"),
     "a%20w%zz%4.pdf": ("a_20w%zz%4", "a%2520w%25zz%254"),  # old clients decode `%20`
     ".pdf": ("document", "document"),
-    "... .pdf": ("document", "document"),
     " a  b .pdf": ("a b", "a%20b"),
     # Windows before 11 opens devices for these names.
     "con.5.pdf": ("_con.5", "_con.5"),
     "COM¹ .5": ("_COM1 .5", "_COM%C2%B9%20.5"),
-    "ＮＵＬ.5": ("_NUL.5", "%EF%BC%AE%EF%BC%B5%EF%BC%AC.5"),
     "CON.pdf": ("CON", "CON"),  # followed by " – original.pdf", it is none
-    "Console.5": ("Console.5", "Console.5"),
 }
 
 

@@ -161,8 +161,6 @@ def test_evidence_of_a_document_whose_row_is_gone_has_its_trail(
     [
         "UPDATE audit_auditentry SET key_name = 'Another' WHERE id = {id}",
         "UPDATE audit_leaf SET hash = sha256('another')",
-        "DELETE FROM audit_leaf WHERE entry_id <> {id}",
-        "UPDATE audit_leaf SET index = index + 1000000",
         "DELETE FROM audit_leaf WHERE entry_id = {id}",
         "UPDATE audit_checkpoint SET note = replace(note, 'sealed at 2', 'sealed at 1')",
     ],

@@ -18,8 +18,6 @@ DOCUMENT = "SELECT documents_document"
 ONE = "SELECT documents_document + documents_recipient"
 RECIPIENTS = "SELECT documents_recipient"
 FILES = "SELECT documents_document + documents_storedfile"
-
-
 ENTRY = "INSERT audit_auditentry"
 
 
@@ -37,42 +35,24 @@ def shapes(tenant: Tenant, path: str, method: str = "GET", status: int = 200) ->
     return [shape(sql) for sql in statements(tenant, path, method, status)]
 
 
-def with_people(tenant: Tenant, documents: int, people: int) -> None:
-    for document in factories.listed(tenant.workspace, documents):
-        for number in range(people):
-            factories.recipient(document, order=number)
-
-
-def test_queries_of_me_are_one_more_than_the_key_s(acme: Tenant) -> None:
-    for count in (0, 1, 50):
-        factories.listed(acme.workspace, count)
+def test_queries_are_as_many_whatever_there_is(acme: Tenant) -> None:
+    for count in (1, 40):
+        for document in factories.listed(acme.workspace, count):
+            for number in range(3):
+                factories.recipient(document, order=number)
         assert shapes(acme, "/me") == [KEY, COUNTS]
-
-
-@pytest.mark.parametrize(("documents", "people"), [(1, 0), (1, 1), (3, 20), (40, 2)])
-def test_queries_of_a_page_are_two_more_whatever_it_holds(
-    acme: Tenant, documents: int, people: int
-) -> None:
-    with_people(acme, documents, people)
-    for query in ("", "?limit=100", "?status=SENT", "?limit=1"):
-        assert shapes(acme, f"/documents{query}") == [KEY, DOCUMENT, RECIPIENTS]
-
-
-@pytest.mark.parametrize("people", [0, 1, 40])
-def test_queries_of_a_document_are_one_more_than_the_key_s(acme: Tenant, people: int) -> None:
-    document = factories.document(acme.workspace)
-    for number in range(people):
-        factories.recipient(document, order=number)
-    assert shapes(acme, f"/documents/{document.id}") == [KEY, ONE]
+        for query in ("", "?limit=100", "?status=SENT", "?limit=1"):
+            assert shapes(acme, f"/documents{query}") == [KEY, DOCUMENT, RECIPIENTS]
+        assert shapes(acme, f"/documents/{document.id}") == [KEY, ONE]
     assert shapes(acme, f"/documents/{acme.workspace.id}", status=404) == [KEY, ONE]
 
 
-@pytest.mark.parametrize("file_type", ["", "?type=original", "?type=signed", "?type=certificate"])
-def test_queries_of_a_download_are_one_read_and_one_entry(acme: Tenant, file_type: str) -> None:
+def test_queries_of_a_download_are_one_read_and_one_entry(acme: Tenant) -> None:
     document = factories.document(acme.workspace, "COMPLETED")
-    path = f"/documents/{document.id}/download{file_type}"
-    assert shapes(acme, path, "HEAD") == [KEY, FILES]
-    assert shapes(acme, path) == [KEY, FILES, ENTRY]
+    for file_type in ("", "?type=original"):
+        path = f"/documents/{document.id}/download{file_type}"
+        assert shapes(acme, path, "HEAD") == [KEY, FILES]
+        assert shapes(acme, path) == [KEY, FILES, ENTRY]
 
 
 def test_queries_of_what_is_no_key_are_none(acme: Tenant) -> None:

@@ -97,13 +97,6 @@ def test_docs_reference_has_all_that_the_openapi_document_has() -> None:
     assert set(headers) == set(SCHEMA["components"]["headers"])
 
 
-def test_docs_pages_name_the_operator_s_support(settings: Any) -> None:
-    settings.SUPPORT_EMAIL = "help@acme.example"
-    assert '<a href="mailto:help@acme.example">' in " ".join(text_of("/errors").split())
-    settings.SUPPORT_EMAIL = ""
-    assert "mailto:" not in text_of("/errors")
-
-
 def test_docs_page_is_where_other_urls_redirect_to() -> None:
     for path in ("/", "/api/docs/"):
         response = Client().get(path)

@@ -10,7 +10,6 @@ from uuid import UUID, uuid4
 
 from django.contrib.auth.models import User
 from pypdf import PdfWriter
-from pypdf.generic import ContentStream, DictionaryObject, NameObject
 
 from apikeys.models import ApiKey
 from documents import storage
@@ -75,24 +74,11 @@ def issue(workspace: Workspace, name: str, by: User, id: UUID | None = None) -> 
 
 @cache
 def pdf(text: str, pages: int = 1) -> bytes:
-    """A PDF that says `text` on each page, as far as its built-in font has the letters."""
+    """A PDF of empty pages that has `text` as its title."""
     writer = PdfWriter()
-    font = DictionaryObject(
-        {
-            NameObject("/Type"): NameObject("/Font"),
-            NameObject("/Subtype"): NameObject("/Type1"),
-            NameObject("/BaseFont"): NameObject("/Helvetica"),
-            NameObject("/Encoding"): NameObject("/WinAnsiEncoding"),
-        }
-    )
-    for number in range(1, pages + 1):
-        page = writer.add_blank_page(595, 842)  # A4, in points
-        fonts = DictionaryObject({NameObject("/F1"): font})
-        page[NameObject("/Resources")] = DictionaryObject({NameObject("/Font"): fonts})
-        shown = f"{text}, page {number} of {pages}".encode("latin-1", "replace").hex()
-        content = ContentStream(None, writer)
-        content.set_data(f"BT /F1 24 Tf 50 780 Td <{shown}> Tj ET".encode())
-        page.replace_contents(content)
+    for _ in range(pages):
+        writer.add_blank_page(595, 842)  # A4, in points
+    writer.add_metadata({"/Title": text})
     output = io.BytesIO()
     writer.write(output)
     return output.getvalue()
