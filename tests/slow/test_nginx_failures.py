@@ -54,6 +54,7 @@ def test_nginx_uses_the_other_instance_and_says_503_without_any(pair: Nginx, acm
     assert response.status == 503
     assert response.json() == golden("unavailable")
     assert response.headers["retry-after"] == "5"
+    pair.pages.kill()
     page = pair.plain(pair.port, "/admin/login/")
     assert (page.status, page.json()) == (503, golden("unavailable"))
     assert acme.raw[12:] not in pair.written()  # error.log included
@@ -240,7 +241,7 @@ def test_nginx_leaves_a_thread_to_pages_while_anybody_tries_passwords(nginx: Ngi
     headers = (f"Cookie: sessionid={'a' * 32}", "Content-Length: 0")
     sent = request("/admin/login/", *headers, method="POST")
     limit = max_conns("sign_in")
-    nginx.database.silence()
+    nginx.pages.database.silence()
     with contextlib.ExitStack() as stack:
 
         def sign_ins(addresses: list[str]) -> list[int]:
