@@ -1,6 +1,7 @@
 """The rate limit: 300 requests a minute for each key, counted exactly by django-ratelimit.
 
-A key's windows are fixed minutes, which begin at a second of their own for each key.
+A key's windows are fixed minutes, which begin at a second of their own for each key. Not DRF's
+SimpleRateThrottle: it reads and writes a list, which is not atomic (docs/decisions/0005).
 """
 
 from typing import Any
@@ -9,8 +10,11 @@ from django_ratelimit.core import get_usage
 from rest_framework.request import Request
 from rest_framework.throttling import BaseThrottle
 
-from config.api.parameters import REQUESTS_PER_MINUTE, WINDOW
+from config.api.errors import TooManyRequests
 from config.request.context import Notes
+
+REQUESTS_PER_MINUTE = 300  # for each key
+WINDOW = 60  # seconds
 
 
 class KeyThrottle(BaseThrottle):
@@ -31,13 +35,12 @@ class KeyThrottle(BaseThrottle):
         if usage is None:  # RATELIMIT_ENABLE=False switches the limit off
             return True
         # `time_left` is 0 in the window's last second, and -1 just after it.
-        self.seconds: int = max(1, usage["time_left"] + 1)
+        seconds = max(1, usage["time_left"] + 1)
         notes: Notes = request.notes  # type: ignore[attr-defined]
-        notes.headers |= quota_headers(usage["count"], self.seconds)
-        return not usage["should_limit"]
-
-    def wait(self) -> float:
-        return self.seconds
+        notes.headers |= quota_headers(usage["count"], seconds)
+        if usage["should_limit"]:
+            raise TooManyRequests(REQUESTS_PER_MINUTE, seconds)
+        return True
 
 
 def quota_headers(count: int, seconds: int) -> dict[str, str]:

@@ -48,7 +48,7 @@ CLIENT_CONFIG = Config(
     connect_timeout=CONNECT_TIMEOUT,
     read_timeout=READ_TIMEOUT,
     max_pool_connections=64,  # a thread's download holds one until its last byte
-    retries={"total_max_attempts": 1},  # see `request`
+    retries={"total_max_attempts": 1},  # see `with_one_retry`
     # Some servers send the whole object's checksum with a part of it.
     request_checksum_calculation="when_required",
     response_checksum_validation="when_required",
@@ -86,7 +86,7 @@ class PdfStorage(S3Storage):  # type: ignore[misc] # it has no types
 
     @functools.cached_property
     def connection(self) -> Any:
-        """One for all threads: each client takes 17 MB. The first use must not be in several."""
+        """One for all threads: each client takes 17 MB. A server makes it before it has several."""
         return super().connection
 
     @functools.cached_property
@@ -156,21 +156,29 @@ def _length(response: AWSResponse) -> int:
     return int(text) if text.isdecimal() else -1
 
 
-def request(key: str, send: Callable[[], T], *, again: bool = True) -> T:
-    """Sends a request about an object. There is a second try only if the first fails at once."""
+def with_one_retry(key: str, send: Callable[[], T]) -> T:
+    """Sends a request about an object, and once more if that fails at once."""
     started = time.monotonic()
     try:
+        with errors_about(key):
+            return send()
+    except OutOfReach:
+        if time.monotonic() - started >= AT_ONCE:
+            raise
+    with errors_about(key):
         return send()
+
+
+@contextlib.contextmanager
+def errors_about(key: str) -> Iterator[None]:
+    """Raises a StorageError instead of an error of boto3."""
+    try:
+        yield
     except (ClientError, BotoCoreError, HTTPError) as exc:
-        error = _error(key, exc)
-        failed_at_once = isinstance(error, OutOfReach) and time.monotonic() - started < AT_ONCE
-        if not (again and failed_at_once):
-            raise error from exc
-    return request(key, send, again=False)
+        raise _error(key, exc) from exc
 
 
 def _error(key: str, exc: Exception) -> StorageError:
-    """What an error of boto3 means."""
     if not isinstance(exc, ClientError):
         return OutOfReach(f"object {key}: {exc}")
     metadata, details = exc.response["ResponseMetadata"], exc.response.get("Error", {})
@@ -200,7 +208,7 @@ def open_object(
         byte_range: the value of the Range header for the part.
     """
     headers = {"Range": byte_range} if byte_range else {}
-    response = request(key, lambda: _send("GET", key, **headers))
+    response = with_one_retry(key, lambda: _send("GET", key, **headers))
     found = _length(response)
     body = StreamingBody(response.raw, found if found >= 0 else None)  # type: ignore[arg-type]
     if length not in (None, found):
@@ -211,7 +219,7 @@ def open_object(
 
 def size_of(key: str) -> int:
     """The bytes of an object that can be read; -1 if object storage does not say it."""
-    response = request(key, lambda: _send("HEAD", key))
+    response = with_one_retry(key, lambda: _send("HEAD", key))
     headers = response.headers
     archive = headers.get("x-amz-archive-status") or headers.get("x-amz-storage-class")
     restored = 'ongoing-request="false"' in headers.get("x-amz-restore", "")
@@ -220,19 +228,16 @@ def size_of(key: str) -> int:
     return _length(response)
 
 
-def check(key: str, size: int) -> None:
-    """Returns if the object exists and has this size in bytes: objects never change."""
+def require(key: str, size: int) -> None:
+    """Raises StorageError unless the object exists and has this size, in bytes."""
     if (found := size_of(key)) != size:
         raise StorageError(f"object {key}: {found} bytes instead of {size}")
 
 
 def read(key: str) -> Generator[bytes, None, None]:
     """The bytes of an object in chunks, whatever its length."""
-    with contextlib.closing(open_object(key)) as body:
-        try:
-            yield from body.iter_chunks(CHUNK_SIZE)
-        except (BotoCoreError, HTTPError) as exc:
-            raise OutOfReach(f"object {key}: {exc}") from exc
+    with contextlib.closing(open_object(key)) as body, errors_about(key):
+        yield from body.iter_chunks(CHUNK_SIZE)
 
 
 def save(content: IO[bytes], key: str | None = None) -> str:
@@ -242,7 +247,7 @@ def save(content: IO[bytes], key: str | None = None) -> str:
         key: of the object; without it, a random one.
     """
     name = key or f"{uuid4().hex}.pdf"
-    request(name, lambda: STORE.save(name, File(content)))
+    with_one_retry(name, lambda: STORE.save(name, File(content)))
     return name
 
 
@@ -251,7 +256,7 @@ def delete(keys: Iterable[str]) -> None:
     left = deque(keys)
     try:
         while left:
-            request(left[0], lambda: STORE.delete(left[0]))
+            with_one_retry(left[0], lambda: STORE.delete(left[0]))
             left.popleft()
     except StorageError as exc:
         raise StorageError(f"up to {len(left):,} objects could not be deleted: {exc}") from exc
@@ -259,20 +264,20 @@ def delete(keys: Iterable[str]) -> None:
 
 def listed() -> Iterator[list[Any]]:
     """The objects in the bucket whose keys are as this service makes them, in pages."""
-    pages = STORE.bucket.objects.pages()
-    while page := request(BUCKET, lambda: next(pages, None), again=False):
-        yield [each for each in page if _OURS.fullmatch(each.key)]
+    with errors_about(BUCKET):
+        for page in STORE.bucket.objects.pages():
+            yield [each for each in page if _OURS.fullmatch(each.key)]
 
 
 def signed_url(key: str, seconds: int) -> str:
     """A URL that gives its holder access to the object for so many seconds."""
     unsigned = AWSRequest("GET", _url_of(key))
-    return str(request(key, lambda: _signed(S3SigV4QueryAuth, unsigned, seconds)).url)
+    return str(with_one_retry(key, lambda: _signed(S3SigV4QueryAuth, unsigned, seconds)).url)
 
 
 def check_bucket() -> None:
-    """Returns if the bucket can be reached with our keys."""
-    request(BUCKET, lambda: client().head_bucket(Bucket=STORE.bucket_name))
+    """Raises StorageError unless the bucket can be reached with our keys."""
+    with_one_retry(BUCKET, lambda: client().head_bucket(Bucket=STORE.bucket_name))
 
 
 def probe() -> None:

@@ -1,6 +1,6 @@
-"""What a request may ask for: the query parameters, and the limits of the API.
+"""The query parameters of a request.
 
-A parameter must not be empty or given twice: an invalid one is a 400. Unknown ones are ignored.
+One must not be empty or given twice: an invalid one is a 400. Unknown ones are ignored.
 """
 
 import re
@@ -8,9 +8,6 @@ import re
 from django.http import QueryDict
 
 from config.api.errors import InvalidParameter
-
-REQUESTS_PER_MINUTE = 300  # for each key
-WINDOW = 60  # seconds
 
 LIMIT_DEFAULT = 25
 LIMIT_MAX = 100  # objects a page

@@ -1,6 +1,6 @@
 """The base class of the API's views: the order of checks, JSON, and no negotiation."""
 
-from typing import Any, NoReturn, cast
+from typing import Any, cast
 
 from django.conf import settings
 from rest_framework.negotiation import BaseContentNegotiation
@@ -10,9 +10,8 @@ from rest_framework.response import Response
 from rest_framework.viewsets import GenericViewSet
 
 from config.api.active_key import ActiveKey
-from config.api.errors import HttpsRequired, MethodNotAllowed, PathNotFound, TooManyRequests
-from config.api.parameters import REQUESTS_PER_MINUTE
-from config.api.responses import as_json
+from config.api.errors import HttpsRequired, MethodNotAllowed, PathNotFound
+from config.api.responses import NOT_STORED, as_json
 
 METHODS = ("GET", "HEAD")
 
@@ -55,6 +54,16 @@ class ApiViewSet(GenericViewSet[Any]):
         """No `Allow` and no `Vary: Accept`."""
         return {}
 
+    def finalize_response(
+        self, request: Request, response: Response, *args: Any, **kwargs: Any
+    ) -> Response:
+        """Like DRF's. No cache stores the JSON of a view that forgets `conditional`."""
+        response = super().finalize_response(request, response, *args, **kwargs)
+        if isinstance(response, Response) and "Cache-Control" not in response:  # no file
+            for name, value in NOT_STORED.items():
+                response[name] = value
+        return response
+
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         self.format_kwarg = None
         if settings.HTTPS_ONLY and not request.is_secure():
@@ -65,9 +74,6 @@ class ApiViewSet(GenericViewSet[Any]):
         self.check_permissions(request)
         if request.META["REQUEST_METHOD"] not in METHODS:  # as sent: methods are case-sensitive
             raise MethodNotAllowed
-
-    def throttled(self, request: Request, wait: float | None) -> NoReturn:
-        raise TooManyRequests(REQUESTS_PER_MINUTE, int(wait or 1))
 
 
 class UnknownPath(ApiViewSet):

@@ -8,8 +8,9 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
+from apikeys.throttling import REQUESTS_PER_MINUTE
 from config.api.openapi import DOCUMENT
-from config.api.parameters import LIMIT_MAX, REQUESTS_PER_MINUTE
+from config.api.parameters import LIMIT_MAX
 from config.docs.reference import fields, operations
 
 # Scripts and styles are this server's own, and requests go to this server only: a key that is

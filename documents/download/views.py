@@ -115,7 +115,7 @@ def requested_part(request: Request, file: File) -> ByteRange | None:
 
 
 def send(request: Request, file: File, part: ByteRange | None, key: ActiveKey) -> HttpResponseBase:
-    """The file or a part of it: from this process, or from nginx; for HEAD without a body.
+    """The file or a part of it, from nginx or from this process; for HEAD without a body.
 
     Object storage is asked first, so that an audit entry means that there was a file. The entry
     is committed before the first byte leaves.
@@ -124,28 +124,44 @@ def send(request: Request, file: File, part: ByteRange | None, key: ActiveKey) -
         FileArchived: 409.
         Unavailable: 503, object storage is out of reach or has no such object.
     """
+    try:
+        if settings.X_ACCEL_DOWNLOADS and request.method == "GET":
+            return from_nginx(file, part, key)
+        return from_here(request, file, part, key)
+    except storage.Archived as exc:
+        raise FileArchived(reason=str(exc)) from exc
+    except storage.StorageError as exc:
+        raise Unavailable(cause="object_storage", reason=str(exc)) from exc
+
+
+def from_nginx(file: File, part: ByteRange | None, key: ActiveKey) -> HttpResponse:
+    """A response without a body; nginx sends the object or a part of it instead."""
+    storage.require(file.object_key, file.size)
+    record_download(file, part, key)
+    url = urlsplit(storage.signed_url(file.object_key, URL_SECONDS))
+    response = HttpResponse()
+    response["X-Accel-Redirect"] = f"{PREFIX}{url.netloc}{url.path}?{url.query}"
+    if part:
+        response["X-Storage-Range"] = part.request
+    return response
+
+
+def from_here(
+    request: Request, file: File, part: ByteRange | None, key: ActiveKey
+) -> HttpResponseBase:
     length = part.length if part else file.size
     response: HttpResponseBase
-    try:
-        if request.method == "HEAD":
-            storage.check(file.object_key, file.size)
-            response = HttpResponse()
-        elif settings.X_ACCEL_DOWNLOADS:
-            storage.check(file.object_key, file.size)
+    if request.method == "HEAD":
+        storage.require(file.object_key, file.size)
+        response = HttpResponse()
+    else:
+        body = storage.open_object(file.object_key, length, part.request if part else None)
+        try:
             record_download(file, part, key)
-            return accel_response(file, part)
-        else:
-            body = storage.open_object(file.object_key, length, part.request if part else None)
-            try:
-                record_download(file, part, key)
-            except BaseException:
-                body.close()
-                raise
-            response = Body(body)
-    except storage.Archived as exc:
-        raise FileArchived(str(exc)) from exc
-    except storage.StorageError as exc:
-        raise Unavailable("object_storage", str(exc)) from exc
+        except BaseException:
+            body.close()
+            raise
+        response = Body(body)
     response["Content-Length"] = str(length)
     if part:
         response.status_code = 206
@@ -161,16 +177,6 @@ class Body(FileResponse):
     """
 
     block_size = storage.CHUNK_SIZE
-
-
-def accel_response(file: File, part: ByteRange | None) -> HttpResponse:
-    """A response without a body; nginx sends the object or a part of it instead."""
-    url = urlsplit(storage.signed_url(file.object_key, URL_SECONDS))
-    response = HttpResponse()
-    response["X-Accel-Redirect"] = f"{PREFIX}{url.netloc}{url.path}?{url.query}"
-    if part:
-        response["X-Storage-Range"] = part.request
-    return response
 
 
 def record_download(file: File, part: ByteRange | None, key: ActiveKey) -> None:
@@ -197,9 +203,9 @@ def with_headers(response: HttpResponseBase, file: File) -> HttpResponseBase:
         "X-Content-Type-Options": "nosniff",
         **REVALIDATED,
     }
-    from_nginx = "X-Accel-Redirect" in response
+    is_redirect = "X-Accel-Redirect" in response
     for name, value in headers.items():
-        response[f"X-File-{name}" if from_nginx and name in RENAMED else name] = value
-    if from_nginx:
+        response[f"X-File-{name}" if is_redirect and name in RENAMED else name] = value
+    if is_redirect:
         del response["Content-Type"]  # nginx would copy it too; object storage has the file's
     return response

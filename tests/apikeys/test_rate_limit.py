@@ -18,8 +18,8 @@ from redis import Redis
 
 from apikeys import throttling
 from apikeys.models import ApiKey
+from apikeys.throttling import REQUESTS_PER_MINUTE, WINDOW
 from config import cache
-from config.api.parameters import REQUESTS_PER_MINUTE, WINDOW
 from tests.support.cast import counted, left, used_up, with_window
 from tests.support.client import Response
 from tests.support.factories import Tenant

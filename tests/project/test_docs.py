@@ -9,7 +9,8 @@ import pytest
 from django.test import Client
 
 from apikeys import keys
-from config.api.parameters import LIMIT_MAX, REQUESTS_PER_MINUTE
+from apikeys.throttling import REQUESTS_PER_MINUTE
+from config.api.parameters import LIMIT_MAX
 from config.docs.pages import PAGES
 from documents.importing.entries import MAX_RECIPIENTS
 from documents.models import Document, Recipient

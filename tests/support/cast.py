@@ -20,9 +20,8 @@ from django_ratelimit import ALL
 from django_ratelimit.core import get_usage
 
 from apikeys.models import ApiKey
-from apikeys.throttling import KeyThrottle
+from apikeys.throttling import REQUESTS_PER_MINUTE, WINDOW, KeyThrottle
 from audit.models import AuditEntry
-from config.api.parameters import REQUESTS_PER_MINUTE, WINDOW
 from config.request.context import Notes
 from documents.models import Document
 from tests.support import factories

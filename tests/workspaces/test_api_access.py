@@ -3,7 +3,7 @@
 import pytest
 from django.conf import settings
 
-from config.api.parameters import REQUESTS_PER_MINUTE
+from apikeys.throttling import REQUESTS_PER_MINUTE
 from tests.support import factories
 from tests.support.cast import used_up
 from tests.support.client import get, golden
