@@ -31,7 +31,7 @@ def from_header(value: str) -> str | None:
     The scheme is case-insensitive (RFC 9110, section 11.1), the key is not.
     """
     match = _BEARER.fullmatch(value)
-    return match and match[1]
+    return match[1] if match else None
 
 
 class BearerKeyAuthentication(BaseAuthentication):
@@ -44,11 +44,11 @@ class BearerKeyAuthentication(BaseAuthentication):
         header = request.META.get("HTTP_AUTHORIZATION", "")
         raw = from_header(header)
         if raw is None:
-            raise InvalidKey(MALFORMED if header else "no Authorization header")
+            raise InvalidKey(reason=MALFORMED if header else "no Authorization header")
         notes: Notes = request.notes  # type: ignore[attr-defined]
         notes.key_prefix = keys.loggable(raw)
         found: list[ActiveKey] = fetch_first(_ACTIVE, (keys.digest(raw),), ActiveKey)
         if not found:
-            raise InvalidKey("unknown, revoked, expired or deleted key")
+            raise InvalidKey(reason="unknown, revoked, expired or deleted key")
         notes.key = found[0]
         return None, found[0]

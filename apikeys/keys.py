@@ -13,7 +13,7 @@ from django.db.models import Q
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from config.request.redaction import PREFIX, PUBLIC_LENGTH, contains_raw_key
+from config.request.redaction import CHARACTER, PREFIX, PUBLIC_LENGTH, contains_raw_key
 
 ALPHABET = string.ascii_letters + string.digits  # a double click selects the whole key
 SECRET_LENGTH = 40  # characters; 40 × log2(62) ≈ 238 bits, of which 190 stay secret
@@ -22,7 +22,7 @@ NAME_LENGTH = 100
 MOST_ACTIVE = 100  # keys of a workspace: each has its own rate limit and connections in nginx
 WARNED_BEFORE = timedelta(days=14)  # an expiry
 
-_KEY = re.compile(rf"{PREFIX}[A-Za-z0-9]{{{SECRET_LENGTH}}}")
+_KEY = re.compile(rf"{PREFIX}{CHARACTER}{{{SECRET_LENGTH}}}")
 # Control characters, line breaks, and characters that change or hide the text around them.
 _FORBIDDEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 _JOINERS = "\u200c\u200d"  # allowed: they join letters in some scripts, and emoji

@@ -27,8 +27,8 @@ class CounterCache(BaseCache):
     If Redis does not respond, or refuses, no request fails: the cache `default` counts instead, in
     this process.
 
-    django-ratelimit adds a counter before each increment. A thread asks Redis for that only once,
-    because a second round trip takes 5 to 7 % of a request for one document.
+    django-ratelimit adds a counter before each increment. A thread asks Redis for that only once
+    (docs/decisions/0005).
     """
 
     def __init__(self, location: str, params: dict[str, Any]) -> None:

@@ -14,6 +14,7 @@ from django.db import (
     DEFAULT_DB_ALIAS,
     InterfaceError,
     InternalError,
+    NotSupportedError,
     OperationalError,
     close_old_connections,
     connection,
@@ -25,8 +26,9 @@ from psycopg import Cursor
 from psycopg.rows import args_row, tuple_row
 
 # Errors that pass by themselves: the response is a 503. psycopg reports a server that is read-only
-# during a failover as InternalError.
-UNAVAILABLE = (InterfaceError, InternalError, OperationalError)
+# during a failover as InternalError, and a prepared statement whose columns have changed since
+# as NotSupportedError.
+UNAVAILABLE = (InterfaceError, InternalError, NotSupportedError, OperationalError)
 
 Parameters = Sequence[Any] | Mapping[str, Any]
 

@@ -11,8 +11,7 @@ from threading import Lock
 
 from django.core.checks import run_checks
 from django.db import DEFAULT_DB_ALIAS, connection
-from django.http import HttpRequest, HttpResponse, HttpResponsePermanentRedirect
-from django.middleware import common
+from django.http import HttpRequest, HttpResponse
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_safe
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
@@ -83,12 +82,3 @@ def ready(request: HttpRequest) -> HttpResponse:
 @require_safe
 def metrics(request: HttpRequest) -> HttpResponse:
     return HttpResponse(generate_latest(), content_type=CONTENT_TYPE_LATEST)
-
-
-class CommonMiddleware(common.CommonMiddleware):
-    """Django's, which refuses a Host header that is not ours, but not for these paths."""
-
-    def process_request(self, request: HttpRequest) -> HttpResponsePermanentRedirect | None:
-        if request.path_info in ("/healthz", "/readyz", "/metrics"):
-            return None
-        return super().process_request(request)

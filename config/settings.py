@@ -93,7 +93,7 @@ MIDDLEWARE = [
     "config.request.middleware.RequestIdMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
-    "config.health.CommonMiddleware",
+    "config.request.middleware.HostMiddleware",
 ]
 if SERVES_PAGES:  # each request of the API would take 11 to 16 % longer
     INSTALLED_APPS += [

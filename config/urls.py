@@ -14,18 +14,16 @@ from documents.search.views import SearchViewSet
 from events.views import EventViewSet
 from workspaces.views import MeViewSet
 
-get: dict[str, Any] = {"get": "retrieve"}
-
 api = [
-    path("api/v1/me", MeViewSet.as_view(get)),
+    path("api/v1/me", MeViewSet.as_view({"get": "retrieve"})),
     path("api/v1/documents", DocumentViewSet.as_view({"get": "list"})),
-    path("api/v1/documents/<str:id>", DocumentViewSet.as_view(get)),
-    path("api/v1/documents/<str:id>/download", DownloadViewSet.as_view(get)),
+    path("api/v1/documents/<str:id>", DocumentViewSet.as_view({"get": "retrieve"})),
+    path("api/v1/documents/<str:id>/download", DownloadViewSet.as_view({"get": "retrieve"})),
     path("api/v1/search", SearchViewSet.as_view({"get": "list"})),
     path("api/v1/events", EventViewSet.as_view({"get": "list"})),
-    path("api/v1/openapi.json", openapi.OpenApiViewSet.as_view(get)),
+    path("api/v1/openapi.json", openapi.OpenApiViewSet.as_view({"get": "retrieve"})),
     # Not <path:rest>, which does not match a line break. Not (?s), which breaks reverse().
-    re_path(r"^api/v1(?P<rest>(?:/[\s\S]*)?)$", UnknownPath.as_view(get)),
+    re_path(r"^api/v1(?P<rest>(?:/[\s\S]*)?)$", UnknownPath.as_view({"get": "retrieve"})),
 ]
 
 urlpatterns: list[Any] = []

@@ -10,10 +10,6 @@ from config.api.errors import PlanRequired, WorkspaceSuspended
 from workspaces.models import Workspace
 from workspaces.plans import WITH_API, Plan
 
-# The same as a condition of SQL, where the workspace's row is `workspace`.
-_PLANS = ", ".join(f"'{plan.value}'" for plan in WITH_API)
-HAS_API_ACCESS = f"(NOT workspace.suspended AND workspace.plan IN ({_PLANS}))"
-
 
 def check_api_access(workspace: Workspace | ActiveKey) -> None:
     """Raises WorkspaceSuspended or PlanRequired if keys of the workspace do not work."""
@@ -21,7 +17,12 @@ def check_api_access(workspace: Workspace | ActiveKey) -> None:
         raise WorkspaceSuspended
     if workspace.plan not in WITH_API:
         # Nothing is offered to a workspace with a plan that is not offered any more.
-        raise PlanRequired(Plan.PRO.label if workspace.plan in Plan.values else None)
+        raise PlanRequired(upgrade=Plan.PRO.label if workspace.plan in Plan.values else None)
+
+
+# What check_api_access allows, as SQL; the workspace's row is `workspace`.
+_PLANS = ", ".join(f"'{plan.value}'" for plan in WITH_API)
+HAS_API_ACCESS = f"(NOT workspace.suspended AND workspace.plan IN ({_PLANS}))"
 
 
 def access_warning(

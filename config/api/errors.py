@@ -26,12 +26,19 @@ class ApiError(APIException):
 
     code: str
     text = ""
-    reason = ""
-    cause: str | None = None
 
-    def __init__(self, text: str | None = None, headers: dict[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        text: str | None = None,
+        *,
+        headers: dict[str, str] | None = None,
+        reason: str = "",
+        cause: str | None = None,
+    ) -> None:
         self.text = text or self.text
         self.headers = headers or {}
+        self.reason = reason
+        self.cause = cause
         super().__init__(self.text)
 
     @property
@@ -66,9 +73,6 @@ class InvalidRequest(ApiError):
 class InvalidKey(ApiError):
     """There is no valid key: no header or a malformed one, or a key that is unknown, revoked,
     expired or deleted. The response is the same for all of these.
-
-    Args:
-        reason: which of these, for the log.
     """
 
     status_code = 401
@@ -78,9 +82,8 @@ class InvalidKey(ApiError):
         "a workspace admin can create one in the developer settings."
     )
 
-    def __init__(self, reason: str = "") -> None:
-        super().__init__(headers={"WWW-Authenticate": "Bearer"})
-        self.reason = reason
+    def __init__(self, *, reason: str = "") -> None:
+        super().__init__(headers={"WWW-Authenticate": "Bearer"}, reason=reason)
 
 
 class PlanRequired(ApiError):
@@ -98,7 +101,7 @@ class PlanRequired(ApiError):
         "include it."
     )
 
-    def __init__(self, upgrade: str | None) -> None:
+    def __init__(self, *, upgrade: str | None) -> None:
         super().__init__()
         self.upgrade = upgrade
 
@@ -177,10 +180,6 @@ class FileArchived(ApiError):
         "it; until then, another request gets the same response."
     )
 
-    def __init__(self, reason: str = "") -> None:
-        super().__init__()
-        self.reason = reason
-
 
 class CursorExpired(ApiError):
     """Events that follow the cursor may not be there any more: it is older than 30 days, or the
@@ -252,21 +251,15 @@ class ServerError(ApiError):
 
 
 class Unavailable(ApiError):
-    """The service is temporarily unavailable; `Retry-After` says how many seconds to wait.
-
-    Args:
-        cause: the part that fails, in one word, for the log.
-        reason: what happened, for the log.
-    """
+    """The service is temporarily unavailable; `Retry-After` says how many seconds to wait."""
 
     status_code = 503
     code = "unavailable"
     text = f"The service cannot respond right now. Try again in {RETRY_SECONDS} seconds."
 
-    def __init__(self, cause: str = "", reason: str = "") -> None:
-        super().__init__(headers={"Retry-After": str(RETRY_SECONDS)})
-        self.cause = cause
-        self.reason = reason
+    def __init__(self, *, cause: str = "", reason: str = "") -> None:
+        headers = {"Retry-After": str(RETRY_SECONDS)}
+        super().__init__(headers=headers, reason=reason, cause=cause)
 
 
 class Busy(Unavailable):
@@ -279,9 +272,6 @@ class Busy(Unavailable):
 
     code = "busy"
     text = f"The service is busy right now. Try again in {RETRY_SECONDS} seconds."
-
-    def __init__(self) -> None:
-        super().__init__("too much at once")
 
 
 class TooManyDownloads(Busy):

@@ -27,7 +27,7 @@ def as_api_error(exc: BaseException) -> ApiError:
     if isinstance(exc, ApiError):
         return exc
     if isinstance(exc, UNAVAILABLE):
-        return Unavailable("database", str(exc))
+        return Unavailable(cause="database", reason=str(exc))
     if isinstance(exc, SuspiciousOperation):  # such as more parameters than Django accepts
         return InvalidRequest()
     if isinstance(exc, Http404 | NotFound):
@@ -38,6 +38,7 @@ def as_api_error(exc: BaseException) -> ApiError:
 
 
 def exception_handler(exc: Exception, context: dict[str, Any]) -> Response:
+    """Handles unexpected exceptions too, unlike DRF's: `got_request_exception` is not sent."""
     error = as_api_error(exc)
     if isinstance(error, Unavailable):
         logger.error("Responded 503: %s", error.reason)

@@ -55,13 +55,11 @@ def conditional(request: Request, response: Response) -> Response:
 
 
 def tag_of_copy(request: Request, etag: str, last_modified: int | None = None) -> str | None:
-    """The tag of the client's copy if it is the current version, so that the response is a 304.
+    """The client's tag, weak or strong as it sent it, if its copy is current; otherwise None.
 
-    RFC 9110, section 13. Not Django's `get_conditional_response`, which refuses
-    `If-Unmodified-Since` where a resource has no date.
-
-    That is the tag as the client sent it. nginx makes the tag of a compressed response weak, and
-    a cache only refreshes the copy that has the tag of the 304.
+    If there is one, the response is a 304 (RFC 9110, section 13). nginx makes the tag of a
+    compressed response weak, and a cache only refreshes the copy that has the tag of the 304. Not
+    Django's `get_conditional_response`: it refuses `If-Unmodified-Since` without a date.
 
     Args:
         etag: the tag of the current version.

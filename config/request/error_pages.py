@@ -23,9 +23,7 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
             text = f"This service has no host '{shown}'"
             text += ": check the name in the URL, or the Host header."
     if _gets_json(request):
-        error = InvalidRequest(text)
-        error.reason = str(exception)
-        return error_response(request, error)
+        return error_response(request, InvalidRequest(text, reason=str(exception)))
     if text:
         return HttpResponse(text, status=400, content_type="text/plain")
     return defaults.bad_request(request, exception)

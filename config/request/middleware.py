@@ -1,4 +1,4 @@
-"""The outermost middleware: the request id, the access log, and the metrics of requests."""
+"""The request's id, its line in the access log, and its metrics; and its Host header."""
 
 import contextlib
 import os
@@ -10,7 +10,8 @@ from typing import Any
 
 import msgspec
 from django.conf import settings
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponsePermanentRedirect
+from django.middleware.common import CommonMiddleware
 from django.utils.encoding import escape_uri_path
 
 from config import systemd
@@ -57,6 +58,15 @@ class RequestIdMiddleware:
         finally:
             del systemd.running[notes.request_id]
             current_request.reset(token)
+
+
+class HostMiddleware(CommonMiddleware):
+    """Refuses a Host header that is not ours, except for load balancers and monitoring."""
+
+    def process_request(self, request: HttpRequest) -> HttpResponsePermanentRedirect | None:
+        if request.path_info in ("/healthz", "/readyz", "/metrics"):
+            return None
+        return super().process_request(request)
 
 
 def count_request(request: HttpRequest, response: HttpResponse, notes: Notes) -> None:

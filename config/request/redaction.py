@@ -4,9 +4,10 @@ import re
 
 PREFIX = "dtd_"
 PUBLIC_LENGTH = 12  # first characters, `dtd_` included, that lists and logs show
-_PUBLIC_PART = re.compile(rf"{PREFIX}[A-Za-z0-9]{{{PUBLIC_LENGTH - len(PREFIX)}}}")
+CHARACTER = "[A-Za-z0-9]"  # after the prefix
+_PUBLIC_PART = re.compile(rf"{PREFIX}{CHARACTER}{{{PUBLIC_LENGTH - len(PREFIX)}}}")
 # A key, or more of it than its public part, which is group 1.
-_RAW_KEY = re.compile(rf"({_PUBLIC_PART.pattern})[A-Za-z0-9]+")
+_RAW_KEY = re.compile(rf"({_PUBLIC_PART.pattern}){CHARACTER}+")
 
 # By the text that each pattern begins with: a search for that takes a tenth of the time.
 _SECRETS = {

@@ -31,7 +31,7 @@ _RECIPIENTS = f"""
     SELECT recipient.document_id::text, {_RECIPIENT_COLUMNS}
     FROM "documents_recipient" AS recipient
     WHERE recipient.document_id = ANY(%s) ORDER BY recipient."order", recipient.id
-"""
+"""  # noqa: S608 - made of constants
 
 
 class DocumentPosition(NamedTuple):
@@ -98,7 +98,11 @@ class Documents:
         if not parts:
             raise DocumentNotFound
         own, _ = parts[0]
-        recipients = [Recipient(*columns) for _, columns in parts if any(columns)]
+        recipients = [
+            Recipient(*columns)
+            for _, columns in parts
+            if columns[0] is not None  # no recipient: the LEFT JOIN's NULLs
+        ]
         return objects.document(own, recipients)
 
 
@@ -120,7 +124,10 @@ def split(row: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any]]:
 
 
 def with_recipients(rows: Sequence[Sequence[Any]]) -> list[WorkspaceDocument]:
-    """The documents of rows with DOCUMENT_COLUMNS, with their recipients."""
+    """The documents of rows with DOCUMENT_COLUMNS, with their recipients.
+
+    These are read a moment later, so they may be ahead of the document's status.
+    """
     if not rows:
         return []
     recipients: dict[str, list[Recipient]] = {objects.id_of(row): [] for row in rows}

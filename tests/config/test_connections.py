@@ -8,6 +8,7 @@ import psycopg
 import pytest
 from django.db import NotSupportedError, connection
 
+from config.api.exceptions import as_api_error
 from config.connections import close_failed, fetch
 from tests.support.factories import Tenant
 
@@ -36,12 +37,13 @@ def notes(transactional_db: None, as_owner: None) -> Iterator[str]:
         cursor.execute("DROP TABLE notes")
 
 
-def test_statement_that_a_migration_has_changed_fails_once_for_a_connection(notes: str) -> None:
+def test_statement_that_a_migration_has_changed_is_a_503_once_for_a_connection(notes: str) -> None:
     assert fetch(notes, [1]) == [("A",)]
     with closing(connection.copy()) as other, other.cursor() as cursor:
         cursor.execute("ALTER TABLE notes ALTER COLUMN text TYPE text")
-    with pytest.raises(NotSupportedError, match="must not change"):
+    with pytest.raises(NotSupportedError, match="must not change") as raised:
         fetch(notes, [1])
+    assert as_api_error(raised.value).status_code == 503
     close_failed()  # at the end of the request
     assert fetch(notes, [1]) == [("A",)]
 

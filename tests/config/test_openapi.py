@@ -9,8 +9,8 @@ import pytest
 from msgspec import to_builtins
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
+from apikeys.throttling import REQUESTS_PER_MINUTE, WINDOW
 from config.api import errors
-from config.api.parameters import REQUESTS_PER_MINUTE, WINDOW
 from documents import models
 from documents.api.objects import Links
 from tests.support import openapi
@@ -95,8 +95,8 @@ def test_examples_of_400_are_what_the_api_returns(acme: Tenant) -> None:
 
 def test_examples_of_errors_are_their_bodies() -> None:
     shown = {
-        "PlanRequired": errors.PlanRequired("Pro"),
-        "PlanRequired2": errors.PlanRequired(None),
+        "PlanRequired": errors.PlanRequired(upgrade="Pro"),
+        "PlanRequired2": errors.PlanRequired(upgrade=None),
         "RangeNotSatisfiable": errors.RangeNotSatisfiable(48213),
         "TooManyRequests": errors.TooManyRequests(REQUESTS_PER_MINUTE, 42),
     }

@@ -109,10 +109,11 @@ def test_contributing_adds_an_endpoint_to_the_process_of_the_api(
         f"    def retrieve(self, request):\n"
         f"        return Response({{'hello': request.auth.name}})\n"
     )
-    line = '    path("api/v1/greeting", Greeting.as_view(get)),\n'
+    line = '    path("api/v1/greeting", Greeting.as_view({"get": "retrieve"})),\n'
     changed = (tmp_path / file).read_text().replace(f"{urls} = [\n", f"{urls} = [\n{line}")
     (tmp_path / file).write_text(f"from greeting import Greeting\n{changed}")
     _, responses = process("api", acme, "/api/v1/greeting", folder=tmp_path)
     status, headers, body = responses["/api/v1/greeting"]
     assert (status, json.loads(body)) == (200, {"hello": acme.key.name})
     assert "ratelimit" in headers
+    assert (headers["cache-control"], headers["vary"]) == ("no-store", "Authorization")
