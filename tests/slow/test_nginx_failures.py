@@ -50,6 +50,7 @@ def test_nginx_uses_the_other_instance_and_says_503_without_any(pair: Nginx, acm
     pair.second.kill()
     assert {pair.get("/me", acme.raw).status for _ in range(20)} == {200}
     pair.kill()
+    pair.pages.kill()
     response = pair.get(f"/nothing?q={acme.raw}", acme.raw)
     assert response.status == 503
     assert response.json() == golden("unavailable")
