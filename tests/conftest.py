@@ -38,6 +38,7 @@ SLOW_FIXTURES = {
     "nginx",
     "pages",
     "server",
+    "service",
 }
 # Options that only show something: no test runs.
 SHOWING = ("collectonly", "help", "markers", "showfixtures", "show_fixtures_per_test")

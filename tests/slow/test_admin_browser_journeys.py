@@ -141,11 +141,13 @@ def column(browser: Browser, name: str) -> list[str]:
     return [cell.text for cell in cells]
 
 
-def test_support_finds_out_about_a_download(acme: Tenant, server: Server, browser: Browser) -> None:
+def test_support_finds_out_about_a_download(
+    acme: Tenant, service: Server, browser: Browser
+) -> None:
     """Who, when, from where, with which key? Two clicks and a search."""
     document = factories.document(acme.workspace, title="Lease")
     path = f"/documents/{document.id}/download"
-    assert server.get(path, acme.raw).status == 200
+    assert service.get(path, acme.raw).status == 200
     browser.log_in(staff.support())
     browser.open(START)
     browser.follow(browser.find(".sections-nav a[href$='/audit/auditentry/']"))

@@ -45,7 +45,7 @@ PAGES = {
 
 
 @pytest.fixture
-def ids(browser: Browser, server: Server) -> Iterator[dict[str, object]]:
+def ids(browser: Browser, service: Server) -> Iterator[dict[str, object]]:
     """The ids of the addresses: of the demo, with downloads and refused requests."""
     before = objects()
     call_command("demo", stdout=StringIO(), stderr=StringIO())
@@ -53,7 +53,7 @@ def ids(browser: Browser, server: Server) -> Iterator[dict[str, object]]:
     raw = key_of(Membership.objects.get(user__username=ADMIN), KEY)
     for file_type in ("original", "signed", "certificate"):
         path = f"/documents/{document.pk}/download?type={file_type}"
-        assert server.get(path, raw).status == 200
+        assert service.get(path, raw).status == 200
     key = ApiKey.objects.get(name=KEY, workspace=document.workspace)
     refused(9, **vars(key.snapshot()))
     endpoint = Endpoint.objects.get(workspace=document.workspace)

@@ -249,10 +249,10 @@ def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[webdriver.Chr
 
 @pytest.fixture
 def browser(
-    chromium: webdriver.Chrome, pages: Server, pytestconfig: pytest.Config
+    chromium: webdriver.Chrome, service: Server, pytestconfig: pytest.Config
 ) -> Iterator[Browser]:
-    """A browser on the real process of pages; nobody is logged in."""
-    opened = Browser(chromium, pages, pictures=pytestconfig.getoption("pictures"))
+    """A browser on a real process of pages and the API; nobody is logged in."""
+    opened = Browser(chromium, service, pictures=pytestconfig.getoption("pictures"))
     opened.forget()
     yield opened
     opened.leave()

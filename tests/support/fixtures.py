@@ -213,6 +213,23 @@ def pages(the_pages: Server, transactional_db: None) -> Iterator[Server]:
 
 
 @pytest.fixture(scope="session")
+def the_service(
+    django_db_setup: None, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Server]:
+    """One process for all tests with a browser; they use it through `service`."""
+    variables = {"ROLE": "all", "AUDIT_PUBLIC_KEYS": seals.VARIABLES["AUDIT_PUBLIC_KEYS"]}
+    with running(Server(tmp_path_factory.mktemp("service"), **variables)) as service:
+        yield service
+
+
+@pytest.fixture
+def service(the_service: Server, transactional_db: None) -> Iterator[Server]:
+    """A real process with pages and the API at one address, as `make run` starts it."""
+    yield the_service
+    the_service.restore()
+
+
+@pytest.fixture(scope="session")
 def the_json_server(
     django_db_setup: None, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Server]:
