@@ -112,7 +112,6 @@ def close_with_thread(connection: Any, **kwargs: Any) -> None:
 
 
 def close_failed(**kwargs: Any) -> None:
-    """Closes a connection on which a statement of the request has failed."""
     if connection.errors_occurred and not connection.in_atomic_block:
         connection.close()
 

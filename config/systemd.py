@@ -15,7 +15,6 @@ running: dict[str, float] = {}  # when each request that runs has begun, by its 
 
 
 def start() -> None:
-    """Starts the thread that does so; not without systemd."""
     if address := os.environ.get("NOTIFY_SOCKET"):
         threading.Thread(target=_run, args=(address,), name="systemd", daemon=True).start()
 

@@ -196,7 +196,6 @@ class DocumentAdmin(AuditHistory, ReadOnlyAdmin):
 
     @admin.display(description="workspace")
     def workspace_page(self, document: Any) -> str:
-        """Its page, for those who may open it, and its audit log."""
         name, id = document.workspace.name, document.workspace_id
         return page_and_entries(document.pages, name, "workspace_id", id)
 

@@ -81,7 +81,6 @@ class DocumentFilter(FilterForm):
             )
 
     def search(self) -> Search:
-        """The filters as parameters of the API's search."""
         values, text = self.cleaned_data, self.cleaned_data["q"]
         email = text if "@" in text and not values["recipient"] else ""
         bounds = [midnight(values[f"created_{end}"]) for end in ("from", "before")]
@@ -119,7 +118,6 @@ class DocumentFilter(FilterForm):
 
 
 def beginning_with(digits: str, documents: QuerySet[Document]) -> list[UUID]:
-    """The first few documents whose id begins with 8 hexadecimal digits."""
     first, last = (UUID(digits + d * 24) for d in "0f")
     found = documents.filter(pk__gte=first, pk__lte=last).order_by("pk")
     return list(found.values_list("pk", flat=True)[:MOST])

@@ -235,7 +235,6 @@ def require(key: str, size: int) -> None:
 
 
 def read(key: str) -> Generator[bytes, None, None]:
-    """The bytes of an object in chunks, whatever its length."""
     with contextlib.closing(open_object(key)) as body, errors_about(key):
         yield from body.iter_chunks(CHUNK_SIZE)
 
@@ -270,7 +269,6 @@ def listed() -> Iterator[list[Any]]:
 
 
 def signed_url(key: str, seconds: int) -> str:
-    """A URL that gives its holder access to the object for so many seconds."""
     unsigned = AWSRequest("GET", _url_of(key))
     return str(with_one_retry(key, lambda: _signed(S3SigV4QueryAuth, unsigned, seconds)).url)
 

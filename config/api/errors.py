@@ -43,7 +43,6 @@ class ApiError(APIException):
 
     @property
     def body(self) -> dict[str, Any]:
-        """The JSON object of the response."""
         return {"error": self.text}
 
 
@@ -63,8 +62,6 @@ class InvalidParameter(ApiError):
 
 
 class InvalidRequest(ApiError):
-    """The request as a whole is not valid."""
-
     status_code = 400
     code = "invalid_request"
     text = "The request is not valid."
@@ -72,8 +69,7 @@ class InvalidRequest(ApiError):
 
 class InvalidKey(ApiError):
     """There is no valid key: no header or a malformed one, or a key that is unknown, revoked,
-    expired or deleted. The response is the same for all of these.
-    """
+    expired or deleted. The response is the same for all of these."""
 
     status_code = 401
     code = "invalid_key"
@@ -112,8 +108,6 @@ class PlanRequired(ApiError):
 
 
 class HttpsRequired(ApiError):
-    """The request was not sent over HTTPS."""
-
     status_code = 403
     code = "https_required"
     text = (
@@ -123,8 +117,6 @@ class HttpsRequired(ApiError):
 
 
 class WorkspaceSuspended(ApiError):
-    """The workspace is suspended; its keys are refused."""
-
     status_code = 403
     code = "workspace_suspended"
     text = "This workspace is suspended, so its API keys are refused. Please contact support."
@@ -140,8 +132,6 @@ class DocumentNotFound(ApiError):
 
 
 class DocumentNotComplete(ApiError):
-    """`signed` or `certificate` was requested before everyone has finished."""
-
     status_code = 404
     code = "document_not_complete"
     text = (
@@ -151,16 +141,12 @@ class DocumentNotComplete(ApiError):
 
 
 class PathNotFound(ApiError):
-    """The API has no such path."""
-
     status_code = 404
     code = "path_not_found"
     text = "The API has no such path."
 
 
 class MethodNotAllowed(ApiError):
-    """The API is read-only: the method is neither GET nor HEAD."""
-
     status_code = 405
     code = "method_not_allowed"
     text = "The API is read-only: use GET (or HEAD)."
@@ -194,8 +180,6 @@ class CursorExpired(ApiError):
 
 
 class PreconditionFailed(ApiError):
-    """The current version is not the one that `If-Match` or `If-Unmodified-Since` names."""
-
     status_code = 412
     code = "precondition_failed"
     text = (
@@ -205,11 +189,7 @@ class PreconditionFailed(ApiError):
 
 
 class RangeNotSatisfiable(ApiError):
-    """The file has none of the bytes that `Range` asks for; `Content-Range` has its size.
-
-    Args:
-        size: bytes of the file.
-    """
+    """The file, of `size` bytes, has none of those that `Range` asks for."""
 
     status_code = 416
     code = "range_not_satisfiable"
@@ -222,9 +202,7 @@ class RangeNotSatisfiable(ApiError):
 
 
 class TooManyRequests(ApiError):
-    """The key has made all requests that it may make in this minute. Each key has fixed minutes of
-    its own. The text and `Retry-After` say how many seconds to wait; it is the first number in the
-    text.
+    """The key has made all requests of its minute. The first number in the text is the seconds.
 
     Args:
         limit: requests that a key may make in a minute.
@@ -243,16 +221,12 @@ class TooManyRequests(ApiError):
 
 
 class ServerError(ApiError):
-    """Something went wrong on our side. Quote `Request-Id` to support."""
-
     status_code = 500
     code = "server_error"
     text = "Something went wrong on our side. Please quote the Request-Id header to support."
 
 
 class Unavailable(ApiError):
-    """The service is temporarily unavailable; `Retry-After` says how many seconds to wait."""
-
     status_code = 503
     code = "unavailable"
     text = f"The service cannot respond right now. Try again in {RETRY_SECONDS} seconds."
@@ -263,8 +237,7 @@ class Unavailable(ApiError):
 
 
 class Busy(Unavailable):
-    """The key, or the client's address, has too many requests under way; `Retry-After` says how
-    many seconds to wait.
+    """The key, or the client's address, has too many requests under way.
 
     Only nginx sends this and `TooManyDownloads` (`limit_conn` in deploy/nginx.conf); the tests
     compare its responses with these classes.
@@ -275,8 +248,5 @@ class Busy(Unavailable):
 
 
 class TooManyDownloads(Busy):
-    """The key, or the client's address, has too many downloads in progress; `Retry-After` says how
-    many seconds to wait."""
-
     code = "too_many_downloads"
     text = f"Too many downloads are in progress. Try again in {RETRY_SECONDS} seconds."

@@ -55,5 +55,4 @@ def error_response(request: HttpRequest, error: ApiError) -> HttpResponse:
 
 
 def headers_of(error: ApiError) -> dict[str, str]:
-    """The headers of an error's response; no cache stores it."""
     return {**NOT_STORED, "Error-Code": error.code, **error.headers}

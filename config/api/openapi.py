@@ -23,8 +23,6 @@ HEADERS = {
 
 
 class OpenApiViewSet(ApiViewSet):
-    """The OpenAPI document; no key is needed, and no request is counted."""
-
     authentication_classes = []
     throttle_classes = []
     permission_classes = []

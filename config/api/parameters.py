@@ -36,7 +36,6 @@ def one_of(query: QueryDict, name: str, accepted: tuple[str, ...]) -> str | None
 
 
 def limit(query: QueryDict) -> int:
-    """The parameter `limit`: how many objects a page has, 1 to 100."""
     value = single(query, "limit", LIMIT_EXPECTED)
     if value is None:
         return LIMIT_DEFAULT

@@ -31,7 +31,6 @@ def as_json(data: Any) -> bytes:
 def json_response(
     data: Any, status: int = 200, headers: Mapping[str, str] | None = None
 ) -> HttpResponse:
-    """A response whose body is `data` as JSON, which no cache stores."""
     # No charset: JSON is UTF-8 by definition (RFC 8259).
     return HttpResponse(as_json(data), status=status, headers={**NOT_STORED, **(headers or {})})
 

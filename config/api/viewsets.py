@@ -25,8 +25,6 @@ class JsonRenderer(BaseRenderer):
 
 
 class NoNegotiation(BaseContentNegotiation):
-    """Whatever the client accepts, it gets what the endpoint serves."""
-
     def select_renderer(
         self, request: Request, renderers: Any, format_suffix: str | None = None
     ) -> tuple[BaseRenderer, str]:

@@ -91,8 +91,6 @@ class Program:
 
 
 class Service(Program):
-    """A program with a folder of its own."""
-
     name: str
     variable: str  # if the environment has it, it leads to another service
     variables: dict[str, str]  # that lead to this one

@@ -1,4 +1,4 @@
-"""The pages of the documentation."""
+"""The pages of /api/docs: the guide in `templates/docs/`, and what the OpenAPI document says."""
 
 import re
 from typing import Any, NamedTuple

@@ -17,7 +17,6 @@ WORDS = {"date-time": "time", "uuid": "UUID"}  # for formats; other values are n
 
 
 def resolved(schema: Json) -> Json:
-    """The schema that another one refers to, or itself."""
     [schema] = schema.get("allOf", [schema])
     if "$ref" not in schema:
         return schema

@@ -20,7 +20,6 @@ class Progress:
         self._next = time.monotonic() + EVERY
 
     def note(self, line: str) -> None:
-        """Prints the line if the last one is old enough."""
         now = time.monotonic()
         if now >= self._next:
             self._report(line)

@@ -32,7 +32,6 @@ class Shutdown:
         self._number = number
 
     def check(self) -> None:
-        """Raises `Stopped` if a signal was received."""
         if self._number:
             raise Stopped(self._number)
 

@@ -55,7 +55,6 @@ class Notes:
 
 
 def request_id() -> str:
-    """The id of the current request; "" outside of a request."""
     request = current_request.get()
     return request.notes.request_id if request else ""  # type: ignore[attr-defined]
 

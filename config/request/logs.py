@@ -33,8 +33,6 @@ class RedactingFormatter(logging.Formatter):
 
 
 class JsonFormatter(logging.Formatter):
-    """One JSON object a line: the record, and its traceback."""
-
     def format(self, record: logging.LogRecord) -> str:
         line = {
             **line_start(record.levelname, record.name, _cut_lines(record.getMessage())),

@@ -37,7 +37,6 @@ def public_part(text: str) -> str:
 
 
 def cut_raw_keys(text: str) -> str:
-    """The text with each raw key cut to its public part."""
     return _RAW_KEY.sub(r"\1…", text) if PREFIX in text else text
 
 

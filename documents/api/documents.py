@@ -98,11 +98,8 @@ class Documents:
         if not parts:
             raise DocumentNotFound
         own, _ = parts[0]
-        recipients = [
-            Recipient(*columns)
-            for _, columns in parts
-            if columns[0] is not None  # no recipient: the LEFT JOIN's NULLs
-        ]
+        # Without recipients, the LEFT JOIN has one row, with NULLs.
+        recipients = [Recipient(*columns) for _, columns in parts if columns[0] is not None]
         return objects.document(own, recipients)
 
 

@@ -13,8 +13,6 @@ STATUSES = ("DRAFT", "SENT", "VIEWED", "COMPLETED", "DECLINED", "CANCELLED", "EX
 
 
 class StatusFilter(BaseFilterBackend):
-    """`?status=`: only the documents that have this status."""
-
     def filter_queryset(self, request: Request, queryset: Any, view: APIView) -> Any:
         if "status" not in request.query_params:
             return queryset

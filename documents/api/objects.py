@@ -57,8 +57,6 @@ class Progress(Struct, gc=False):
 
 
 class Links(Struct, gc=False):
-    """Paths of the document and its file on this server."""
-
     itself: str = field(name="self")
     download: str
 

@@ -54,8 +54,6 @@ _FILES = f"""
 
 
 class File(NamedTuple):
-    """One file of a document."""
-
     document_id: UUID
     document_title: str
     document_status: str
@@ -180,7 +178,6 @@ class Body(FileResponse):
 
 
 def record_download(file: File, part: ByteRange | None, key: ActiveKey) -> None:
-    """Writes the audit entry of a download, and counts it."""
     document = DocumentSnapshot(document_id=file.document_id, document_title=file.document_title)
     byte_range = part.content_range.removeprefix("bytes ") if part else ""
     snapshot = FileSnapshot(file_type=file.type, file_sha256=file.sha256, byte_range=byte_range)

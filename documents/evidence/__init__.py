@@ -189,7 +189,6 @@ class _File:
         yield "]" if before == "\n" else "\n]"
 
     def _proven(self, entry_id: int, data: str) -> str:
-        """JSON of a sealed entry with its proof."""
         index, size = self.sealed[entry_id], self._statement.size
         proof = self._tree.proof(index, size)
         if root_of_proof(leaf_hash(data.encode()), index, size, proof) != self._statement.root:

@@ -21,8 +21,6 @@ logging.getLogger("pypdf").setLevel(logging.CRITICAL)
 
 @dataclass
 class LocalFile:
-    """A PDF beside the imported file."""
-
     path: Path  # without links
     size: int  # bytes
     sha256: str  # hex digits
