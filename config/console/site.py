@@ -42,6 +42,8 @@ class Site(admin.AdminSite):
     index_title = "Overview"
     site_url = None  # there is no other site to view
     enable_nav_sidebar = False  # a user sees few sections; the lists need the width
+    # It would send links without their last slash to the sign-in form, with the link in the URL.
+    final_catch_all_view = False
 
     def get_urls(self) -> list[URLPattern | URLResolver]:
         """Removes URLs of Django's that nothing here uses; one checks no permissions."""

@@ -13,10 +13,10 @@ from django.urls import reverse
 from django.utils import timezone
 
 from tests.support import staff
-from tests.support.cast import page_of, text_of
+from tests.support.cast import nodes, page_of, plan, text_of
 from tests.support.client import get
 from tests.support.factories import Tenant, uid
-from tests.support.staff import errors, of, shown, signed_in
+from tests.support.staff import analyze, asked, errors, of, shown, signed_in
 from tests.support.usage import refused, used
 
 LIST = reverse("admin:usage_refusedrequest_changelist")
@@ -79,6 +79,37 @@ def test_filters_narrow_the_list(acme: Tenant, umbrella: Tenant, sam: Client) ->
         assert seen(signed_in(acme.admin), f"?{query}") == [own.pk], query
     for query in ("q=Acme", "status__exact=418"):
         assert errors(sam, f"?{query}", LIST), query
+
+
+OF_KEY, OF_WORKSPACE = ({f"refused_{of}", f"refused_{of}_status"} for of in ("key", "workspace"))
+# The indexes that a page may be read from.
+READ_FROM = {
+    LIST: {"refused_newest"},
+    f"{LIST}?status__exact=429": {"refused_status"},
+    f"{LIST}?key_id__exact={uid(20, 2)}&status__exact=404": OF_KEY,
+    f"{LIST}?workspace_id__exact={uid(20, 1)}": OF_WORKSPACE,
+    f"{LIST}?q={28:08x}{'f' * 24}": OF_KEY | OF_WORKSPACE | {"refused_request"},
+    f"{LIST}?q=/api/v1/documents/{uid(30, 3)}": {"refused_path"},
+    INDEX: {"refused_of_keys"},
+}
+
+
+@pytest.mark.usefixtures("as_owner")  # ANALYZE
+def test_every_filter_reads_its_index(acme: Tenant, sam: Client) -> None:
+    refused(
+        2500,
+        status=lambda n: 429 if n % 50 == 0 else 404,
+        key_id=lambda n: None if n % 3 else uid(n % 100, 2),
+        workspace_id=lambda n: uid(n % 50, 1),
+        path=lambda n: f"/api/v1/documents/{uid(n % 300, 3)}",
+    )
+    analyze("usage_refusedrequest")
+    for url, indexes in READ_FROM.items():
+        queries = [sql for sql in asked(sam, url) if 'FROM "usage_refusedrequest"' in sql]
+        read = {node.get("Index Name") for sql in queries for node in nodes(plan(sql))}
+        assert queries
+        assert read - {None, "usage_refusedrequest_pkey"} <= indexes, url
+        assert "COUNT(" not in str(queries)
 
 
 # --- The start page ---

@@ -11,14 +11,13 @@ from django.core.management import call_command
 from django.test import Client
 from django.urls import reverse
 
-from audit.models import Checkpoint
+from audit.models import AuditEntry, Checkpoint
 from audit.sealing import state
 from audit.sealing.witnesses import Bucket
-from tests.support import seals
-from tests.support.staff import (
-    HISTORY,
-    body,
-)
+from tests.support import factories, seals
+from tests.support.cast import page_of
+from tests.support.factories import Tenant
+from tests.support.staff import HISTORY, body
 
 LATE = "have waited to be sealed"
 DAMAGED = "found that the audit log is damaged"
@@ -94,3 +93,21 @@ def test_late_seals_and_damage_warn(as_owner: None, sam: Client, settings: Any) 
     settings.AUDIT_DAMAGE_SETTLED = f"{state.read().damaged_at:%Y-%m-%dT%H:%M:%SZ}"
     for url in urls:
         assert banners(sam, url) == []
+
+
+def test_an_installation_that_does_not_seal_says_nothing_of_seals(
+    as_owner: None, acme: Tenant, ada: Client, sam: Client, desk: Client, settings: Any
+) -> None:
+    settings.AUDIT_PUBLIC_KEYS = []
+    document = factories.document(acme.workspace, "COMPLETED")
+    assert acme.get(f"/documents/{document.id}/download").status == 200
+    entry = AuditEntry.objects.get(document_id=document.id)
+    seals.grow_older(entry, hours=48)
+    of_document = f"{HISTORY}?document_id__exact={document.id}"
+    urls = (reverse("admin:index"), of_document, page_of(entry), page_of(document))
+    for client in (ada, sam, desk):
+        for url in urls:
+            assert not re.search(r"(?i)\bseal|evidence(?![ _]exported)", page(client, url)), url
+        response: Any = client.get(page_of(document, "evidence"), follow=True)
+        assert response.redirect_chain == [(of_document, 302)]
+        assert "The audit log of this installation is not sealed" in body(response)

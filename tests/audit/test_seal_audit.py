@@ -5,8 +5,10 @@ import random
 import signal
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -92,6 +94,26 @@ def test_a_long_backlog_is_sealed_in_batches(monkeypatch: pytest.MonkeyPatch) ->
     assert [seal(one) for _ in range(8)] == [100] * 6 + [1, 0]
     assert sealed_ids() == all_ids()
     assert Subtree.objects.count() == 2
+    check_tree()
+
+
+def test_several_sealers_add_each_entry_once() -> None:
+    stop = threading.Event()
+
+    def repeat(step: Callable[[], object]) -> None:
+        try:
+            while not stop.is_set():
+                step()
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor() as pool:
+        repeated = [pool.submit(repeat, step) for step in (seal, seal, seal, written)]
+        stop.wait(2)
+        stop.set()
+    assert [each.exception() for each in repeated] == [None] * 4
+    seal()
+    assert sorted(sealed_ids()) == all_ids()
     check_tree()
 
 

@@ -2,8 +2,10 @@
 
 import io
 from contextlib import nullcontext
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -11,7 +13,7 @@ from django.core.management import CommandError, call_command
 from audit.models import AuditEntry, Checkpoint, Leaf
 from audit.sealing import guards
 from audit.sealing.keys import PrivateKey, public_keys
-from audit.sealing.leaves import NAMES, hash_of
+from audit.sealing.leaves import NAMES, data_of, hash_of
 from audit.sealing.sealer import Sealer
 from audit.sealing.state import seals_of
 from audit.sealing.verify import Verifier
@@ -73,6 +75,25 @@ def test_each_change_of_a_column_is_found(witness: Path, change: str) -> None:
     assert problems() == [CHANGED.format(last, 2)]
     damaged = AuditEntry.objects.get(action="audit.verification_failed")
     assert damaged.detail.startswith("1 problems; 3 sealed entries")
+
+
+def test_the_data_of_a_leaf_are_the_same_bytes_for_ever() -> None:
+    columns = dict.fromkeys(NAMES, "") | {
+        "id": 463,
+        "created_at": datetime(2026, 3, 1, 9, 30, tzinfo=timezone(timedelta(hours=1))),
+        "action": "document.downloaded",
+        "workspace_id": UUID("0E4F1C1C-7A5C-4C0B-9E7D-2B6B0C3D4E5F"),
+        "key_id": None,
+        "detail": " ",
+        "document_title": '\x01\x1f\x7f\b\t\n\f\r"\\/\u2028é😀',
+    }
+    assert data_of(columns.values()).decode() == (
+        '{"action":"document.downloaded","created_at":"2026-03-01T08:30:00.000000Z","detail":" ",'
+        '"document_title":"\\u0001\\u001f\x7f\\b\\t\\n\\f\\r\\"\\\\/\u2028é😀","id":463,'
+        '"workspace_id":"0e4f1c1c-7a5c-4c0b-9e7d-2b6b0c3d4e5f"}'
+    )
+    digest = "eaca547394d52401d4b37881f6f9752a739ee8e663c9fd73a5383c5575b2b1f3"
+    assert hash_of(columns.values()).hex() == digest
 
 
 HONEST = ", ".join("'ada@acme.example' AS person" if n == "person" else n for n in NAMES)

@@ -1,12 +1,19 @@
 """What users are told where an address is not right, or a page is refused."""
 
+import re
+from typing import Any
+
 import pytest
 from django.test import Client
 from django.urls import reverse
 
+from events.webhooks.models import Endpoint
 from tests.support import factories
+from tests.support.cast import page_of
 from tests.support.factories import Tenant
-from tests.support.staff import DOCUMENTS, HISTORY, body
+from tests.support.staff import DOCUMENTS, HISTORY, body, happened
+from tests.support.usage import refused
+from tests.support.webhooks import endpoint, failed
 
 WORKSPACES = reverse("admin:workspaces_workspace_changelist")
 ACCOUNTS = reverse("admin:auth_user_changelist")
@@ -43,3 +50,44 @@ def test_error_pages_show_nothing_of_it_without_signing_in(acme: Tenant) -> None
 def test_lists_survive_nul_bytes(desk: Client, path: str) -> None:
     for query in ("plan__exact=%00", "q=%00", "suspended__exact=%00", "p=%00"):
         assert desk.get(f"{path}?{query}", follow=True).status_code == 200, query
+
+
+TURNED = "\u202e"  # what follows it on the line is shown from right to left
+
+
+def not_isolated(html: str) -> list[str]:
+    """The texts that turn what is beside them: nothing is beside a title, or a cell's only text."""
+    html = re.sub(r"(?s)<(bdi|title|h1)\b.*?</\1>", "isolated", html)
+    html = re.sub(r"<(td|th)\b[^>]*>(<[^>]*>|\s)*[^<>]*(<[^>]*>|\s)*</\1>", "", html)
+    return [text for text in re.split("<[^>]*>", html) if TURNED in text]
+
+
+def test_pages_isolate_texts_of_others(
+    acme: Tenant, ada: Client, sam: Client, desk: Client
+) -> None:
+    """A title or a name, whatever its script and marks, changes only itself."""
+    type(acme.key).objects.update(name=f"{TURNED}key")
+    type(acme.admin).objects.update(first_name=f"{TURNED}Ada")
+    acme.key.refresh_from_db()
+    document = factories.document(acme.workspace, title=f"{TURNED}title", file_name=f"{TURNED}.pdf")
+    person = {"name": f"{TURNED}Ann", "email": f"{TURNED}@example.com", "decline_reason": TURNED}
+    times = {f"{each}_at": document.created_at for each in ("sent", "viewed", "declined")}
+    factories.recipient(document, "SIGNER", "DECLINED", **person, **times)
+    key: dict[str, Any] = {**vars(acme.key.snapshot()), "user_agent": TURNED}
+    of_document: dict[str, Any] = vars(document.snapshot())
+    [entry] = happened(**key, **of_document, person=TURNED, member=TURNED, detail=TURNED)
+    [refusal] = refused(**key, path=TURNED)
+    hook = endpoint(acme)
+    Endpoint.objects.update(label=f"{TURNED}hook", disabled_reason=TURNED, enabled=False)
+    objects = (entry, refusal, document, acme.key, acme.workspace, hook, failed(hook), acme.admin)
+    lists = {page_of(each).replace(f"{each.pk}/change/", "") for each in objects}
+    urls = [reverse("admin:index"), *sorted(lists), *map(page_of, objects)]
+    urls += [f"{reverse('admin:search')}?q={acme.workspace.pk}", page_of(acme.key, "revoke")]
+    urls += [f"{HISTORY}?document_id__exact={document.pk}"]
+    seen = 0
+    for client in (ada, sam, desk):
+        for url in urls:
+            html = client.get(url).content.decode()
+            assert not_isolated(html) == [], url
+            seen += TURNED in html
+    assert seen > 20

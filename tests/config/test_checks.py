@@ -17,7 +17,7 @@ import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
-from django.core.checks import CheckMessage
+from django.core.checks import CheckMessage, Error
 from django.core.management import call_command
 from django.test import Client
 from django.urls import reverse
@@ -27,6 +27,7 @@ from audit.checks import audit_log
 from audit.models import Action, AuditEntry
 from config import checks
 from config.checks import operation, redis
+from config.console import system
 from events.webhooks import monitoring
 from tests.support import factories, seals, staff
 from tests.support.database import backdated, url_of
@@ -198,6 +199,31 @@ def test_system_page_has_the_findings_of_the_checks_problems_first(desk: Client)
     assert "Object storage: nothing is wrong.\n" in html
     assert html.index("Backup made") < html.index("<details") < html.index("with PostgreSQL 1")
     assert PAGE in body(desk.get(reverse("admin:index")))
+
+
+def test_start_page_of_an_operator_says_that_all_is_well_only_from_the_checks(
+    desk: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Their last result is kept for a minute; while they wait for a service, nothing is said."""
+    start, wrong, well = reverse("admin:index"), "Deliveries are not sent.", "All is well"
+    found: list[CheckMessage] = [Error(wrong, id="webhooks.E001")]
+    end = threading.Event()
+
+    def said(url: str) -> list[bool]:
+        return [text in body(desk.get(url)) for text in (wrong, well, "have not ended yet")]
+
+    end.set()
+    monkeypatch.setattr(system, "run_checks", lambda *_: end.wait(10) and found)
+    assert said(PAGE) == said(start) == [True, False, False]
+    found.clear()
+    assert said(start) == [True, False, False]
+    assert said(PAGE) == said(start) == [False, True, False]
+    monkeypatch.setattr(system, "KEPT", timedelta(0))
+    monkeypatch.setattr(system, "WAIT_SECONDS", 0.1)
+    end.clear()
+    assert said(start) == [False, False, True]
+    end.set()
+    assert well not in body(staff.signed_in(staff.support()).get(start))
 
 
 @pytest.mark.slow

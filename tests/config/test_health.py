@@ -4,6 +4,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 from django.db import connection
@@ -16,12 +17,13 @@ from audit.checks import writable
 from config import cache, health
 from config.connections import fetch
 from config.request import metrics
+from tests.support import server as servers
 from tests.support.client import Response, get
 from tests.support.database import no_entries, read_only
 from tests.support.factories import Tenant
 from tests.support.proxy import HOST, Proxy
 from tests.support.redis_server import RedisServer
-from tests.support.server import UNKNOWN_KEY, Server, eventually
+from tests.support.server import UNKNOWN_KEY, Server, eventually, running
 
 LONGEST = 2.0  # seconds that a response may take, whatever is silent
 PARTS = {"database": 503, "object_storage": 200, "counter": 200}  # the status without each part
@@ -99,6 +101,23 @@ def test_readiness_without_writing_is_degraded(server: Server, acme: Tenant) -> 
             assert states(response)["database"] == "ok"
             assert server.get("/documents", acme.raw).status == 200
         assert eventually(lambda: ready(server))
+
+
+@pytest.mark.slow
+def test_readiness_is_true_where_the_first_of_several_hosts_is_dead(
+    transactional_db: None, tmp_path: Path
+) -> None:
+    url = urlsplit(servers.test_database_url())
+    with ExitStack() as stopping:
+        dead = Proxy(url.geturl())
+        stopping.callback(dead.stop)
+        dead.silence()
+        hosts = f"?host={HOST},{HOST}&port={urlsplit(dead.url).port},{url.port}"
+        several = f"{url.scheme}://{url.username}:{url.password}@{url.path}{hosts}"
+        server = stopping.enter_context(running(Server(tmp_path, DATABASE_URL=several)))
+        assert eventually(lambda: ready(server))
+        time.sleep(health.CACHE_SECONDS + 0.1)  # the last result is too old
+        assert ready(server)
 
 
 def test_readiness_writes_to_the_disk_of_postgresql(transactional_db: None) -> None:

@@ -1,5 +1,6 @@
 """Signing in: throttled, recorded, silent about who exists; and sessions that end."""
 
+import io
 import logging
 import threading
 import unicodedata
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 from django.contrib.auth.hashers import PBKDF2PasswordHasher
 from django.contrib.auth.models import User
+from django.contrib.auth.tokens import default_token_generator
 from django.core.cache import caches
 from django.db import connection
 from django.test import Client
@@ -23,7 +25,9 @@ from tests.support.database import privileges
 from tests.support.factories import Tenant
 from tests.support.proxy import Proxy
 from tests.support.staff import give_password, signed_in
+from workspaces.accounts import invitations
 from workspaces.accounts.logins import with_login
+from workspaces.accounts.passwords import link
 from workspaces.accounts.throttle import ACCOUNT, ADDRESS, BROWSER, SIGNED_IN, Attempt, Limit
 from workspaces.models import Session
 
@@ -191,6 +195,24 @@ class SlowHasher(PBKDF2PasswordHasher):
         return super().encode(password, salt, iterations)
 
 
+class NeverRead(io.RawIOBase):
+    """A body that has not arrived."""
+
+    def read(self, size: int = -1) -> bytes:
+        raise AssertionError("the body was waited for")
+
+
+def stranger_at_each_door(acme: Tenant) -> Iterator[Any]:
+    """What strangers get where a password is hashed, before their body is there."""
+    reset = link("password_reset_confirm", acme.admin, default_token_generator)
+    invited = (acme.workspace, "eve@x.example", "ADMIN")
+    _, token = invitations.create(*invited, by=acme.admin, mailed=True)
+    for number, opened in enumerate((LOGIN, reset, f"{reverse('invitation')}?token={token}")):
+        stranger: Any = Client(REMOTE_ADDR=f"198.51.100.{number}")
+        door = stranger.get(opened, follow=True).request["PATH_INFO"]
+        yield stranger.post(door, **{"wsgi.input": NeverRead(), "CONTENT_LENGTH": 100})
+
+
 def test_passwords_of_strangers_are_hashed_one_at_once_and_stop_no_page(
     transactional_db: None, acme: Tenant, settings: Any
 ) -> None:
@@ -211,8 +233,7 @@ def test_passwords_of_strangers_are_hashed_one_at_once_and_stop_no_page(
         # A customer's own browser has two places, also to guess others' passwords.
         guesses += [pool.submit(guess, guesser, ada.username) for _ in range(2)]
         assert all(SlowHasher.begun.acquire(timeout=10) for _ in guesses)
-        for refused in (Client(), guesser):
-            response = refused.post(LOGIN, {})
+        for response in (*stranger_at_each_door(acme), guesser.post(LOGIN, {})):
             assert (response.status_code, response["Retry-After"]) == (429, "2")
         assert page.get(INDEX).status_code == 200
         assert attempt(browser, ada, PASSWORD) == 302
