@@ -196,8 +196,13 @@ def test_users_are_told_what_changes_the_security_of_their_account(
         assert f"\n{text}" in message.body
 
 
-def test_without_a_mail_server_nothing_waits(acme: Tenant, settings: Any) -> None:
-    settings.EMAIL_HOST = ""
+def test_without_a_mail_server_nothing_waits_or_is_promised(acme: Tenant, settings: Any) -> None:
+    url = reverse("admin:auth_user_make_support", args=[acme.admin.pk])
+    desk = staff.signed_in(User.objects.get(username=OLGA))
+    TOTPDevice.objects.create(user=acme.admin, name="app")
+    for settings.EMAIL_HOST in ("mail.example", ""):
+        promised = "Other operators get an e-mail" in body(desk.get(url))
+        assert promised == bool(settings.EMAIL_HOST)
     send("Hello")
     changes.set_suspended(acme.workspace, True, by=OLGA, reason="Unpaid")
     assert not Mail.objects.exists()

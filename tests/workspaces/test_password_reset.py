@@ -19,7 +19,7 @@ from tests.support import factories, staff
 from tests.support.factories import Tenant
 from tests.support.mails import sent
 from tests.support.server import Server, eventually
-from tests.support.staff import give_password
+from tests.support.staff import body, give_password
 from workspaces.accounts import passwords
 from workspaces.accounts.passwords import RESETS_BY_ADDRESS, RESETS_OF_ACCOUNT
 from workspaces.accounts.throttle import Limit
@@ -212,6 +212,13 @@ def test_user_gets_an_email_when_a_new_browser_has_signed_in(ada: User) -> None:
     assert "evil" not in text
     assert Client().post(LOGIN, {**form, "password": "wrong"}).status_code == 200
     sent_to(ada)  # nothing more
+
+
+def test_forms_with_a_password_name_the_account_for_password_managers(ada: User) -> None:
+    client = staff.signed_in(ada)
+    for name in ("password_change", "confirm_password"):
+        assert f'value="{ada}" readonly' in body(client.get(reverse(f"admin:{name}")))
+    assert f'value="{ada}" readonly' in body(Client().get(real_link(ada)[0], follow=True))
 
 
 def real_link(user: User) -> tuple[str, str]:
