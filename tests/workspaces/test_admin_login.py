@@ -1,5 +1,6 @@
 """Signing in: throttled, recorded, silent about who exists; and sessions that end."""
 
+import io
 import logging
 import threading
 import unicodedata
@@ -199,10 +200,12 @@ def stranger_at_each_door(acme: Tenant) -> Iterator[Any]:
     reset = link("password_reset_confirm", acme.admin, default_token_generator)
     invited = (acme.workspace, "eve@x.example", "ADMIN")
     _, token = invitations.create(*invited, by=acme.admin, mailed=True)
+    unreadable = io.BytesIO()
+    unreadable.close()
     for number, opened in enumerate((LOGIN, reset, f"{reverse('invitation')}?token={token}")):
         stranger: Any = Client(REMOTE_ADDR=f"198.51.100.{number}")
         door = stranger.get(opened, follow=True).request["PATH_INFO"]
-        yield stranger.post(door, **{"wsgi.input": None, "CONTENT_LENGTH": 100})
+        yield stranger.post(door, **{"wsgi.input": unreadable, "CONTENT_LENGTH": 100})
 
 
 def test_passwords_of_strangers_are_hashed_one_at_once_and_stop_no_page(
