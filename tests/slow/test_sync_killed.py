@@ -43,6 +43,7 @@ class Killable:
         self.command = [sys.executable, *map(str, command)]
         own = {"DATABASE_URL": servers.test_database_url(), "WEBHOOK_TARGETS": "any"}
         own["PYTHONPATH"] = str(ROOT / "client")
+        own |= {"ROLE": "api", "GRANIAN_BLOCKING_THREADS": str(servers.THREADS)}
         self.environment = {**serving_environment(), **own}
         self.start()
 
@@ -114,7 +115,7 @@ def test_consumers_learn_of_each_event_whatever_is_killed(
     victims.append(end_connections)
     while programs["writer"].process.poll() is None:
         for kill in draw.sample(victims, len(victims)):
-            time.sleep(draw.uniform(0.2, 1.2))
+            time.sleep(draw.uniform(0.3, 2.0))
             kill()
     assert not Document.objects.exclude(status="COMPLETED").exists()
 
