@@ -12,8 +12,7 @@ from django.utils import timezone
 from audit.snapshots import DocumentSnapshot
 from workspaces.models import Workspace
 
-# With a year to spare, so that Python has these times in any time zone.
-EARLIEST, LATEST = datetime(2, 1, 1, tzinfo=UTC), datetime(9999, 1, 1, tzinfo=UTC)
+EARLIEST, LATEST = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
 
 
 def are_readable(*times: str) -> models.Q:

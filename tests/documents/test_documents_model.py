@@ -51,7 +51,7 @@ TIMES = {
     Recipient: ("sent_at", "viewed_at", "completed_at", "declined_at"),
     StoredFile: ("created_at",),
 }
-UNREADABLE = ("infinity", "-infinity", "10000-01-01 00:00Z", "0001-12-31 23:59Z", "0044-03-15 BC")
+UNREADABLE = ("infinity", "-infinity", "10000-01-01 00:00Z", "0044-03-15 BC")
 
 
 @pytest.mark.parametrize("time", UNREADABLE)
