@@ -79,7 +79,11 @@ class Stack:
         with redis.Redis.from_url(os.environ["REDIS_URL"]) as counter:
             counter.flushdb()
         with self.connect() as connection:
-            connection.execute("UPDATE apikeys_apikey SET last_used_at = now() - interval '1 hour'")
+            # In the order in which a server locks the keys whose use it writes.
+            connection.execute(
+                "UPDATE apikeys_apikey SET last_used_at = now() - interval '1 hour'"
+                " WHERE id IN (SELECT id FROM apikeys_apikey ORDER BY id FOR UPDATE)"
+            )
 
     def load(self, scale: Scale) -> None:
         """Loads a new database, and from now on uses that."""
