@@ -120,6 +120,9 @@ def concurrent(tenant: Tenant, servers: Sequence[Server]) -> list[Response]:
 
 
 def test_throttle_is_exact_in_four_processes(four_servers: list[Server], acme: Tenant) -> None:
+    # Each thread has its connection to Redis before: a machine that is busy takes long for many.
+    for _ in range(2):
+        concurrent(acme, four_servers)
     responses = concurrent(acme, four_servers)
     assert Counter(response.status for response in responses) == {200: 300, 429: 700}
     passed = Counter(n % 4 for n, response in enumerate(responses) if response.status == 200)
