@@ -1,7 +1,6 @@
 """Measures the service and its peers, and writes docs/performance.md: `make bench`."""
 
 import argparse
-import os
 import sys
 from dataclasses import replace
 
@@ -20,7 +19,6 @@ def main() -> None:
     options = parser.parse_args()
     scale = SMALL if options.scale == "small" else FULL
     scale = replace(scale, rounds=options.rounds or scale.rounds)
-    os.environ["PATH"] += ":/usr/sbin"  # where Debian installs nginx
     stack = Stack("bench")
     stack.set_as_in_production()
     stack.load(scale)

@@ -21,6 +21,7 @@ from botocore.credentials import Credentials
 from bench.loading import ROOT
 from config.dev.services import HOST, die_with_parent
 from config.ports import free_port
+from tests.support.nginx_files import PROGRAM
 
 PATIENCE = 60.0  # seconds that anything gets to start or to stop
 CORES = sorted(os.sched_getaffinity(0))
@@ -159,7 +160,7 @@ def nginx_alone(folder: Path, key: str) -> Iterator[Server]:
     template = Template((ROOT / "bench" / "peers" / "nginx.conf").read_text())
     values = {"port": port, "workers": WORKERS, "store": store, "object": object}
     (folder / "nginx.conf").write_text(template.substitute(values))
-    command = ["nginx", "-p", f"{folder}/", "-c", f"{folder}/nginx.conf", "-g", "daemon off;"]
+    command = [PROGRAM, "-p", f"{folder}/", "-c", f"{folder}/nginx.conf", "-g", "daemon off;"]
     with started(command, {}, folder / "nginx.log") as process, httpx.Client() as client:
         wait(port)
         yield Server(NGINX, port, process, client)

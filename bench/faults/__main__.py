@@ -6,7 +6,6 @@ A part of it, whose page stays out of docs/: python -m bench.faults --only redis
 import argparse
 import contextlib
 import multiprocessing
-import os
 import subprocess
 import sys
 import time
@@ -185,7 +184,6 @@ def main() -> None:
     parser.add_argument("--only", nargs="+", choices=[*(f.name for f in FAULTS), "overload"])
     options = parser.parse_args()
     chosen = options.only or (SHORT if options.short else ())
-    os.environ["PATH"] += ":/usr/sbin"  # where Debian installs nginx
     stack = Stack("faults")
     stack.load(SCALE)
     tables, rows = run(stack, chosen, short=options.short)

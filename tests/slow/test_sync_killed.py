@@ -43,7 +43,7 @@ class Killable:
         self.command = [sys.executable, *map(str, command)]
         own = {"DATABASE_URL": servers.test_database_url(), "WEBHOOK_TARGETS": "any"}
         own["PYTHONPATH"] = str(ROOT / "client")
-        own |= {"ROLE": "api", "GRANIAN_BLOCKING_THREADS": str(servers.THREADS)}
+        own["GRANIAN_BLOCKING_THREADS"] = str(servers.THREADS)
         self.environment = {**serving_environment(), **own}
         self.start()
 

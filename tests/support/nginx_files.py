@@ -8,6 +8,7 @@ from pathlib import Path
 
 from tests.support.proxy import HOST
 
+PROGRAM = shutil.which("nginx") or "/usr/sbin/nginx"  # not on the PATH of all Debian users
 DEPLOY = Path(__file__).resolve().parent.parent.parent / "deploy"
 FILES = (
     "nginx.conf",
@@ -69,5 +70,4 @@ def install(
         for pattern, replacement in changes.items():
             text = re.sub(pattern, replacement, text, flags=re.MULTILINE)
         (folder / name).write_text(text)
-    program = shutil.which("nginx") or "/usr/sbin/nginx"  # not on the PATH of all Debian users
-    return [program, "-p", f"{folder}/", "-c", str(folder / "nginx.conf"), "-g", "daemon off;"]
+    return [PROGRAM, "-p", f"{folder}/", "-c", str(folder / "nginx.conf"), "-g", "daemon off;"]

@@ -69,9 +69,10 @@ def end_connections() -> int:
 
 
 def serving_environment() -> dict[str, str]:
-    """The environment of a server: without the other database roles, as in production."""
+    """The environment of a server of the API: as in production, without other database roles."""
     others = ("DATABASE_OWNER_URL", "DATABASE_SEALER_URL")
-    return {name: value for name, value in os.environ.items() if name not in others}
+    own = {name: value for name, value in os.environ.items() if name not in others}
+    return {**own, "ROLE": "api"}  # that of the tests' own process is "pages"
 
 
 def test_database_url() -> str:
@@ -117,7 +118,6 @@ class Server:
                     "REDIS_URL": self.counter.url,
                     "GRANIAN_BLOCKING_THREADS": str(THREADS),
                     "GRANIAN_BLOCKING_THREADS_IDLE_TIMEOUT": "600",
-                    "ROLE": "api",
                     # Never: it would write rows of this test while the next one runs.
                     "USAGE_FLUSH_SECONDS": "86400",
                     "HTTPS_ONLY": "no",  # a browser keeps the cookies it gets from http
