@@ -141,7 +141,7 @@ def _send(method: str, key: str, **headers: str) -> AWSResponse:
     """
     headers |= {"User-Agent": USER_AGENT}
     request = AWSRequest(method, _url_of(key), headers, stream_output=method == "GET")
-    connections = STORE.connection.meta.client._endpoint.http_session
+    connections = client()._endpoint.http_session  # type: ignore[attr-defined]
     response: AWSResponse = connections.send(_signed(S3SigV4Auth, request).prepare())
     status = response.status_code
     if status >= 300:
@@ -181,7 +181,8 @@ def errors_about(key: str) -> Iterator[None]:
 def _error(key: str, exc: Exception) -> StorageError:
     if not isinstance(exc, ClientError):
         return OutOfReach(f"object {key}: {exc}")
-    metadata, details = exc.response["ResponseMetadata"], exc.response.get("Error", {})
+    metadata = exc.response["ResponseMetadata"]
+    details = exc.response.get("Error", {})
     text = f"object {key}: HTTP {metadata['HTTPStatusCode']}: {exc}"
     region = metadata["HTTPHeaders"].get("x-amz-bucket-region") or details.get("Region")
     if region not in (None, STORE.region_name):

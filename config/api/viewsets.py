@@ -57,7 +57,8 @@ class ApiViewSet(GenericViewSet[Any]):
     ) -> Response:
         """Like DRF's. No cache stores the JSON of a view that forgets `conditional`."""
         response = super().finalize_response(request, response, *args, **kwargs)
-        if isinstance(response, Response) and "Cache-Control" not in response:  # no file
+        is_json = isinstance(response, Response)  # a download is Django's HttpResponse
+        if is_json and "Cache-Control" not in response:
             for name, value in NOT_STORED.items():
                 response[name] = value
         return response

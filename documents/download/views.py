@@ -73,13 +73,13 @@ class File(NamedTuple):
 class DownloadViewSet(ApiViewSet):
     def retrieve(self, request: Request, id: str) -> HttpResponseBase:
         """Preconditions are in RFC 9110's order (section 13.2.2)."""
-        key, file_type = self.key, one_of(request.query_params, "type", FILE_TYPES)
-        file = choose(key.workspace_id, id, file_type)
+        file_type = one_of(request.query_params, "type", FILE_TYPES)
+        file = choose(self.key.workspace_id, id, file_type)
         response: HttpResponseBase
         if tag_of_copy(request, file.etag, int(file.created_at.timestamp())):
             response = HttpResponseNotModified()
         else:
-            response = send(request, file, requested_part(request, file), key)
+            response = send(request, file, requested_part(request, file), self.key)
         return with_headers(response, file)
 
 
@@ -202,7 +202,8 @@ def with_headers(response: HttpResponseBase, file: File) -> HttpResponseBase:
     }
     is_redirect = "X-Accel-Redirect" in response
     for name, value in headers.items():
-        response[f"X-File-{name}" if is_redirect and name in RENAMED else name] = value
+        is_renamed = is_redirect and name in RENAMED
+        response[f"X-File-{name}" if is_renamed else name] = value
     if is_redirect:
         del response["Content-Type"]  # nginx would copy it too; object storage has the file's
     return response

@@ -91,7 +91,7 @@ SAVE = """
 
 
 def claim(most: int) -> list[Delivery]:
-    """Claims due deliveries, of which this process makes the next attempts.
+    """Claims due deliveries: this process makes their next attempts.
 
     Those of endpoints that are off or deleted, or whose workspace may not use the API, wait.
     """
@@ -144,7 +144,8 @@ def _save(ended: Sequence[Attempt]) -> None:
 
 def _values(attempt: Attempt) -> dict[str, Any]:
     """The values of `SAVE`. A test event has one attempt: somebody looks at its result."""
-    delivery, delay = attempt.delivery, None
+    delivery = attempt.delivery
+    delay = None
     if not attempt.succeeded and delivery.type != TEST_EVENT:
         delay = policy.next_delay(delivery.failures + 1, attempt.retry_after)
     state = "FAILED" if delay is None else "PENDING"

@@ -107,7 +107,7 @@ def path_of(document: Document, file_type: str | None = None) -> str:
 
 
 def started(server: Server, tenant: Tenant, document: Document) -> HTTPConnection:
-    """A download of which nothing has been read."""
+    """A download that has begun. Nothing of its body has been read."""
     client = HTTPConnection(HOST, server.port, timeout=PATIENCE)
     client.request("GET", f"/api/v1{path_of(document)}", headers={"Authorization": tenant.bearer})
     return client
@@ -147,7 +147,9 @@ def pages(tenant: Tenant, path: str) -> Iterator[Response]:
 
 def problem_with(value: str) -> str:
     """What is wrong with a parameter's value; `&` begins another one."""
-    return "is given more than once" if "&" in value else "is not valid" if value else "is empty"
+    if "&" in value:
+        return "is given more than once"
+    return "is not valid" if value else "is empty"
 
 
 # --- Events
