@@ -2,7 +2,7 @@
 
 `manage.py check` has what the service refuses to start with, `--deploy` what should not be
 deployed, and `--deploy --database default` asks each service too. The page System has the same
-list, and `/readyz` a part of it. The apps have more in their own `checks.py`.
+list, and `/readyz` a part of it. The apps have more, in `checks.py` or `monitoring.py`.
 """
 
 import ssl

@@ -61,7 +61,7 @@ class RequestIdMiddleware:
 
 
 class HostMiddleware(CommonMiddleware):
-    """Refuses a Host header that is not ours, except for load balancers and monitoring."""
+    """Refuses a Host header that is not ours, except at the URLs of health checks and metrics."""
 
     def process_request(self, request: HttpRequest) -> HttpResponsePermanentRedirect | None:
         if request.path_info in ("/healthz", "/readyz", "/metrics"):

@@ -47,7 +47,7 @@ class Documents:
 
     Attributes:
         filters: the parameters that narrow them, name → value.
-        conditions: SQL, all of which must be true.
+        conditions: SQL conditions. All must be true.
         values: those of the conditions.
     """
 

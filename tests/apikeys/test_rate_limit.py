@@ -120,7 +120,8 @@ def concurrent(tenant: Tenant, servers: Sequence[Server]) -> list[Response]:
 
 
 def test_throttle_is_exact_in_four_processes(four_servers: list[Server], acme: Tenant) -> None:
-    # Each thread has its connection to Redis before: a machine that is busy takes long for many.
+    # First each thread connects to Redis. On a slow machine, so many connections at once take
+    # longer than REDIS_TIMEOUT, after which a process counts for itself.
     for _ in range(2):
         concurrent(acme, four_servers)
     responses = concurrent(acme, four_servers)

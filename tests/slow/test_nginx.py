@@ -73,7 +73,7 @@ def test_nginx_refuses_the_api_over_plain_http_on_either_port(gate: Nginx, acme:
         assert len(response.headers["request-id"]) == 32
 
 
-# Requests that nginx refuses itself, and with which status.
+# Requests that nginx refuses itself, each with its status.
 MALFORMED = {
     "header": (request("/api/v1/me", "X: a\0b"), 400),
     "no host": (b"GET /api/v1/me HTTP/1.1\r\n\r\n", 400),

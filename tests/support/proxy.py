@@ -51,7 +51,7 @@ class Proxy:
     """Forwards connections to the service at `url`.
 
     Args:
-        certificate: the folder of a certificate and its key, with which it is a TLS server.
+        certificate: a folder with a certificate and its key. With it, the proxy is a TLS server.
 
     Attributes:
         url: the URL with the proxy's address instead of the service's.

@@ -1,6 +1,6 @@
 """The page behind an invitation's link: the only one that works without signing in.
 
-The token is in the query of the link, which no log has (`config.request.middleware.record`,
+The token is in the query of the link, which no log has (`config.request.middleware.log_request`,
 deploy/nginx.conf). The first request moves it out of the URL: the session stores the invitation's
 id, and no link on the page can pass a secret on.
 """

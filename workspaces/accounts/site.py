@@ -19,7 +19,7 @@ class Site(site.Site):
             "login_code": ("login/code/", sign_in.EnterCode),
             "login_set_up": ("login/set-up/", factor.SetUpAtSignIn),
             "password_reset": ("reset/", passwords.Reset),
-            # `config.request.logs` and deploy/nginx.conf keep the tokens of both out of the logs.
+            # `config.request.redaction` and deploy/nginx.conf keep both tokens out of the logs.
             # No `uidb64` begins with "first-": it encodes a number.
             "first_password": ("reset/first-<uidb64>/<token>/", passwords.FirstPassword),
             "password_reset_confirm": ("reset/<uidb64>/<token>/", passwords.ResetConfirm),
