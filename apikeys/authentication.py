@@ -9,7 +9,7 @@ from apikeys import keys
 from apikeys.keys import IS_ACTIVE
 from config.api.active_key import ActiveKey
 from config.api.errors import InvalidKey
-from config.connections import fetch_first
+from config.connections import fetch_with_retry
 from config.request.context import Notes
 from config.request.redaction import PREFIX
 
@@ -47,7 +47,7 @@ class BearerKeyAuthentication(BaseAuthentication):
             raise InvalidKey(reason=MALFORMED if header else "no Authorization header")
         notes: Notes = request.notes  # type: ignore[attr-defined]
         notes.key_prefix = keys.loggable(raw)
-        found: list[ActiveKey] = fetch_first(_ACTIVE, (keys.digest(raw),), ActiveKey)
+        found: list[ActiveKey] = fetch_with_retry(_ACTIVE, (keys.digest(raw),), ActiveKey)
         if not found:
             raise InvalidKey(reason="unknown, revoked, expired or deleted key")
         notes.key = found[0]

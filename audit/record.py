@@ -113,7 +113,8 @@ def together() -> Iterator[None]:
 
 def _insert(entry: AuditEntry) -> AuditEntry:
     """Adds an entry. Uses a prepared statement, since each download waits for its entry."""
-    [[entry.pk, entry.created_at]] = fetch(_INSERT, _values(entry))
+    [row] = fetch(_INSERT, _values(entry))
+    entry.pk, entry.created_at = row
     return entry
 
 

@@ -65,7 +65,7 @@ def fetch(sql: str, parameters: Parameters, row: Callable[..., Any] | None = Non
         return cursor.fetchall() if cursor.pgresult and cursor.pgresult.nfields else []
 
 
-def fetch_first(
+def fetch_with_retry(
     sql: str, parameters: Parameters, row: Callable[..., Any] | None = None
 ) -> list[Any]:
     """Like `fetch`, for the first statement of a request, which must be a SELECT.
@@ -86,7 +86,7 @@ def connect_receivers() -> None:
 
     Django looks at every connection before and after each request, which takes 3 to 9 % of its
     time; with CONN_HEALTH_CHECKS it also sends a statement, which takes 18 to 32 %. In the API
-    `fetch_first` finds a dead connection instead, and `close_failed` closes a failed one.
+    `fetch_with_retry` finds a dead connection instead, and `close_failed` closes a failed one.
     """
     connection_created.connect(close_with_thread)
     if not settings.SERVES_PAGES:

@@ -1,6 +1,6 @@
 """Counts requests in memory of limited size; `apikeys.usage.flusher` writes what was counted.
 
-Counting takes a few microseconds, and no query: that would show in the response's time.
+Counting takes a few microseconds. It sends no query, since the client waits meanwhile.
 """
 
 import logging

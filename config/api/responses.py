@@ -61,7 +61,7 @@ def tag_of_copy(request: Request, etag: str, last_modified: int | None = None) -
     Django's `get_conditional_response`: it refuses `If-Unmodified-Since` without a date.
 
     Args:
-        etag: the tag of the current version.
+        etag: the tag of the current version, which is strong.
         last_modified: when that was made, in seconds since the epoch; None if it has no date.
 
     Raises:
@@ -71,7 +71,7 @@ def tag_of_copy(request: Request, etag: str, last_modified: int | None = None) -
     if _has_changed(sent, etag, last_modified):
         raise PreconditionFailed
     if known := _tags(sent, "HTTP_IF_NONE_MATCH"):
-        weak = f"W/{etag.removeprefix('W/')}"
+        weak = f"W/{etag}"
         if weak in known:
             return weak
         return etag if {"*", etag} & known else None
@@ -83,8 +83,7 @@ def tag_of_copy(request: Request, etag: str, last_modified: int | None = None) -
 def _has_changed(sent: Mapping[str, str], etag: str, last_modified: int | None) -> bool:
     """Whether the current version is not the one that the request is about."""
     if accepted := _tags(sent, "HTTP_IF_MATCH"):  # the comparison is strong
-        strong = set() if etag.startswith("W/") else {etag}
-        return not ({"*"} | strong) & accepted
+        return not {"*", etag} & accepted
     date = _date(sent, "HTTP_IF_UNMODIFIED_SINCE")
     return date is not None and last_modified is not None and last_modified > date
 

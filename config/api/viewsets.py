@@ -45,6 +45,7 @@ class ApiViewSet(GenericViewSet[Any]):
     renderer_classes = [JsonRenderer]
     parser_classes = ()  # the API reads no bodies
     content_negotiation_class = NoNegotiation
+    format_kwarg = None  # DRF's negotiation reads it
     key: ActiveKey
 
     @property
@@ -64,7 +65,6 @@ class ApiViewSet(GenericViewSet[Any]):
         return response
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
-        self.format_kwarg = None
         if settings.HTTPS_ONLY and not request.is_secure():
             raise HttpsRequired
         self.perform_authentication(request)
@@ -76,5 +76,7 @@ class ApiViewSet(GenericViewSet[Any]):
 
 
 class UnknownPath(ApiViewSet):
+    """A view, unlike Django's own 404: without a valid key, the response is the 401."""
+
     def retrieve(self, request: Request, **kwargs: str) -> Response:
         raise PathNotFound

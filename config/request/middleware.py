@@ -41,7 +41,7 @@ class RequestIdMiddleware:
         notes = Notes(request_id=os.urandom(16).hex(), client_address=client_address(request))
         request.notes = notes  # type: ignore[attr-defined]
         token = current_request.set(request)
-        systemd.running[notes.request_id] = started
+        systemd.running[notes.request_id] = started  # for its watchdog
         try:
             response = self.get_response(request)
             response["Request-Id"] = notes.request_id
