@@ -89,11 +89,6 @@ class PdfStorage(S3Storage):  # type: ignore[misc] # it has no types
         """One for all threads: each client takes 17 MB. A server makes it before it has several."""
         return super().connection
 
-    @functools.cached_property
-    def session(self) -> Any:
-        """Has the keys; those of a machine's role change."""
-        return self._create_session()
-
     def _save(self, name: str, content: Any) -> str:
         self.put(name, content.file, ContentType="application/pdf")
         return name
@@ -101,8 +96,7 @@ class PdfStorage(S3Storage):  # type: ignore[misc] # it has no types
     def put(self, name: str, content: BufferedReader | BytesIO, **options: str) -> None:
         """Writes an object, with its digest: a bucket with object lock refuses one without.
 
-        Args:
-            options: of S3's PutObject.
+        The options are those of S3's PutObject.
         """
         content.seek(0)
         md5 = hashlib.file_digest(content, functools.partial(hashlib.md5, usedforsecurity=False))
@@ -123,8 +117,9 @@ def client() -> "S3Client":
 
 
 def _signed(auth: type[SigV4Auth], request: AWSRequest, *expires: int) -> AWSRequest:
-    found = STORE.session.get_credentials()
-    keys: Any = found.get_frozen_credentials() if found else None  # signing refuses None
+    found = client()._get_credentials()  # type: ignore[attr-defined]
+    # A machine's role may have to get new keys here. Signing refuses None.
+    keys: Any = found.get_frozen_credentials() if found else None
     auth(keys, "s3", STORE.region_name, *expires).add_auth(request)
     return request
 
@@ -241,11 +236,7 @@ def read(key: str) -> Generator[bytes, None, None]:
 
 
 def save(content: IO[bytes], key: str | None = None) -> str:
-    """Writes a whole file to a new object; returns its key. Objects are never overwritten.
-
-    Args:
-        key: of the object; without it, a random one.
-    """
+    """Writes a whole file to a new object; returns its key, which is random if none is given."""
     name = key or f"{uuid4().hex}.pdf"
     with_one_retry(name, lambda: STORE.save(name, File(content)))
     return name
@@ -271,6 +262,7 @@ def listed() -> Iterator[list[Any]]:
 
 def signed_url(key: str, seconds: int) -> str:
     unsigned = AWSRequest("GET", _url_of(key))
+    # Nothing is sent, unless a machine's role has to get new keys.
     return str(with_one_retry(key, lambda: _signed(S3SigV4QueryAuth, unsigned, seconds)).url)
 
 

@@ -29,12 +29,11 @@ class ByteRange:
         return self.last - self.first + 1
 
     @property
-    def content_range(self) -> str:
-        return f"bytes {self.first}-{self.last}/{self.size}"
-
-    @property
-    def request(self) -> str:
+    def range_header(self) -> str:
         return f"bytes={self.first}-{self.last}"
+
+    def __str__(self) -> str:
+        return f"{self.first}-{self.last}/{self.size}"
 
 
 def parse_range(header: str, size: int) -> ByteRange | None:

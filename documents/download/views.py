@@ -1,8 +1,7 @@
 """GET /documents/{id}/download: the file or a part of it, from nginx or from this process.
 
-nginx gets an X-Accel redirect to a short-lived signed URL. `deploy/downloads.conf` is the other
-half: it makes a request to object storage of it, and adds this response's headers. Neither the
-client nor a log sees the URL.
+nginx gets an X-Accel redirect to a short-lived signed URL. It requests the file with that URL, and
+adds this response's headers (`deploy/downloads.conf`). Neither the client nor a log sees the URL.
 """
 
 import base64
@@ -75,12 +74,11 @@ class DownloadViewSet(ApiViewSet):
         """Preconditions are in RFC 9110's order (section 13.2.2)."""
         file_type = one_of(request.query_params, "type", FILE_TYPES)
         file = choose(self.key.workspace_id, id, file_type)
-        response: HttpResponseBase
+        # Nobody compresses a PDF on its way, so the tag of a client's copy is never weak.
         if tag_of_copy(request, file.etag, int(file.created_at.timestamp())):
-            response = HttpResponseNotModified()
-        else:
-            response = send(request, file, requested_part(request, file), self.key)
-        return with_headers(response, file)
+            return with_headers(HttpResponseNotModified(), file)
+        part = requested_part(request, file)
+        return with_headers(send(request, file, part, self.key), file)
 
 
 def choose(workspace_id: UUID, id: str, file_type: str | None) -> File:
@@ -123,9 +121,12 @@ def send(request: Request, file: File, part: ByteRange | None, key: ActiveKey) -
         Unavailable: 503, object storage is out of reach or has no such object.
     """
     try:
-        if settings.X_ACCEL_DOWNLOADS and request.method == "GET":
+        if request.method == "HEAD":
+            storage.require(file.object_key, file.size)
+            return HttpResponse(headers={"Content-Length": str(file.size)})
+        if settings.X_ACCEL_DOWNLOADS:
             return from_nginx(file, part, key)
-        return from_here(request, file, part, key)
+        return from_here(file, part, key)
     except storage.Archived as exc:
         raise FileArchived(reason=str(exc)) from exc
     except storage.StorageError as exc:
@@ -140,46 +141,32 @@ def from_nginx(file: File, part: ByteRange | None, key: ActiveKey) -> HttpRespon
     response = HttpResponse()
     response["X-Accel-Redirect"] = f"{PREFIX}{url.netloc}{url.path}?{url.query}"
     if part:
-        response["X-Storage-Range"] = part.request
+        response["X-Storage-Range"] = part.range_header
     return response
 
 
-def from_here(
-    request: Request, file: File, part: ByteRange | None, key: ActiveKey
-) -> HttpResponseBase:
+def from_here(file: File, part: ByteRange | None, key: ActiveKey) -> FileResponse:
     length = part.length if part else file.size
-    response: HttpResponseBase
-    if request.method == "HEAD":
-        storage.require(file.object_key, file.size)
-        response = HttpResponse()
-    else:
-        body = storage.open_object(file.object_key, length, part.request if part else None)
-        try:
-            record_download(file, part, key)
-        except BaseException:
-            body.close()
-            raise
-        response = Body(body)
+    body = storage.open_object(file.object_key, length, part.range_header if part else None)
+    try:
+        record_download(file, part, key)
+    except BaseException:
+        body.close()
+        raise
+    # If object storage breaks off, the iteration raises and the server closes the connection, so
+    # that a short body never looks complete.
+    response = FileResponse(body)
+    response.block_size = storage.CHUNK_SIZE
     response["Content-Length"] = str(length)
     if part:
         response.status_code = 206
-        response["Content-Range"] = part.content_range
+        response["Content-Range"] = f"bytes {part}"
     return response
-
-
-class Body(FileResponse):
-    """An object's bytes on their way through this process.
-
-    If object storage breaks off, the iteration raises and the server closes the connection, so that
-    a short body never looks complete.
-    """
-
-    block_size = storage.CHUNK_SIZE
 
 
 def record_download(file: File, part: ByteRange | None, key: ActiveKey) -> None:
     document = DocumentSnapshot(document_id=file.document_id, document_title=file.document_title)
-    byte_range = part.content_range.removeprefix("bytes ") if part else ""
+    byte_range = str(part) if part else ""
     snapshot = FileSnapshot(file_type=file.type, file_sha256=file.sha256, byte_range=byte_range)
     record(Action.DOCUMENT_DOWNLOADED, key=KeySnapshot.of(key), document=document, file=snapshot)
     metrics.DOWNLOADS_STARTED.labels(file.type).inc()
