@@ -20,7 +20,6 @@ from workspaces.models import Workspace
 
 RESPONSE_LENGTH = 1000  # characters of a response that are kept
 TEST_EVENT = "webhook.test"
-TEST_DOCUMENT = uuid.UUID(int=0)  # that a test event names
 
 
 class EndpointQuerySet(models.QuerySet["Endpoint"]):

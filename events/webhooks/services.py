@@ -21,15 +21,7 @@ from audit.models import Action
 from audit.record import record
 from config.request.context import actor
 from events.webhooks import policy, secrets
-from events.webhooks.models import (
-    FAILING,
-    PENDING,
-    TEST_DOCUMENT,
-    TEST_EVENT,
-    Delivery,
-    DeliveryState,
-    Endpoint,
-)
+from events.webhooks.models import FAILING, PENDING, TEST_EVENT, Delivery, DeliveryState, Endpoint
 from workspaces import mails
 from workspaces.models import Workspace
 
@@ -163,7 +155,7 @@ def send_test_event(endpoint: Endpoint, *, by: User) -> None:
         event_id=uuid.uuid4(),
         type=TEST_EVENT,
         occurred_at=Now(),
-        document_id=TEST_DOCUMENT,
+        document_id=uuid.UUID(int=0),
         status="COMPLETED",
         sequence=0,
     )

@@ -21,7 +21,7 @@ from events.serializers import event_of
 from events.webhooks.admin.actions import SendAgain
 from events.webhooks.admin.forms import DeliveryFilter
 from events.webhooks.admin.texts import ENDPOINT, LIST, explanation, sent_once, waiting
-from events.webhooks.models import TEST_DOCUMENT, Attempt, Delivery, DeliveryState, Endpoint
+from events.webhooks.models import TEST_EVENT, Attempt, Delivery, DeliveryState, Endpoint
 from workspaces.directory import label_for, own_workspaces
 
 NO_REDIRECTS = "Redirects are not followed."
@@ -133,7 +133,7 @@ class DeliveryAdmin(WebhookAccess):
 
     @admin.display(description="document")
     def document(self, delivery: Delivery) -> str:
-        is_test = delivery.document_id == TEST_DOCUMENT
+        is_test = delivery.type == TEST_EVENT
         return "–" if is_test else copyable(delivery.document_id)
 
     @admin.display(description="state")
