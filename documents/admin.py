@@ -5,7 +5,7 @@ from typing import Any
 
 from django.contrib import admin
 from django.contrib.admin.views.main import ChangeList
-from django.db.models import QuerySet
+from django.db.models import Prefetch, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.template.defaultfilters import filesizeformat
 from django.urls import URLPattern, path, reverse
@@ -38,10 +38,6 @@ class RecipientInline(NoPermissions, TabularInline):
         own = own_workspaces(request)
         is_own = bool(own) if obj is None else obj.workspace_id in own
         return is_own or may_view(request, "view_recipient")
-
-
-def in_order(document: Document) -> list[Recipient]:
-    return sorted(document.recipients.all(), key=lambda each: (each.order, each.id))
 
 
 PILLS = {"COMPLETED": "ok", "DECLINED": "bad", "EXPIRED": "bad"}  # of other statuses: "quiet"
@@ -95,7 +91,8 @@ class DocumentAdmin(AuditHistory, ReadOnlyAdmin):
             documents = documents.filter(
                 workspace__in=list(own_workspaces(request)), deleted_at=None
             )
-        return documents.select_related("workspace").prefetch_related("recipients")
+        in_order = Prefetch("recipients", Recipient.objects.order_by("order", "id"))
+        return documents.select_related("workspace").prefetch_related(in_order)
 
     def get_filter_form(self, request: HttpRequest) -> DocumentFilter:
         own = None if may_view(request, "view_document") else own_workspaces(request)
@@ -181,13 +178,13 @@ class DocumentAdmin(AuditHistory, ReadOnlyAdmin):
 
     @admin.display(description="recipients")
     def recipient_emails(self, document: Document) -> str:
-        first, *others = [recipient.email for recipient in in_order(document)] or [""]
+        first, *others = [recipient.email for recipient in document.recipients.all()] or [""]
         more = f" and {len(others)} more" if others else ""
         return format_html("{}{}", isolated(first), more)
 
     @admin.display(description="progress")
     def progress(self, document: Document) -> str:
-        so_far = progress(in_order(document))
+        so_far = progress(document.recipients.all())
         return f"{so_far.done} of {so_far.total}"
 
     @admin.display(description="id")

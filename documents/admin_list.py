@@ -124,13 +124,8 @@ def beginning_with(digits: str, documents: QuerySet[Document]) -> list[UUID]:
 
 
 class DocumentChangeList(KeysetChangeList):
-    """Says why it is empty.
-
-    Attributes:
-        searched_to: how far was looked, if that is why there are no more documents.
-    """
-
     form: DocumentFilter
+    # How far was looked, if that is why there are no more documents.
     searched_to: datetime | None = None
 
     def get_page(self, after: Position | None, before: Position | None) -> Page:

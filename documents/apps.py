@@ -1,5 +1,3 @@
-"""The documents app: the group Support, and system checks."""
-
 from django.apps import AppConfig, apps
 from django.db.models.signals import post_migrate
 

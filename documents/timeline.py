@@ -16,26 +16,16 @@ from documents.models import Document, Recipient
 
 MOST = 50  # entries of the audit log that are shown
 COMPLETED = "Completed"
-OPEN = {  # may still expire
-    Document.Status.DRAFT,
-    Document.Status.SENT,
-    Document.Status.VIEWED,
-    Document.Status.PARTIALLY_SIGNED,
-}
+OPEN = {"DRAFT", "SENT", "VIEWED", "PARTIALLY_SIGNED"}  # may still expire
 
 
 @dataclass(frozen=True)
 class Event:
-    """One line of the timeline.
-
-    Attributes:
-        state: "done", "now" for what is to come, or "ended".
-        text: HTML.
-    """
+    """One line of the timeline."""
 
     at: datetime
-    state: str
-    text: str
+    state: str  # "done", "now" for what is to come, or "ended"
+    text: str  # HTML
 
 
 def events(request: HttpRequest, document: Document) -> tuple[list[Event], bool]:

@@ -20,13 +20,13 @@ from documents.api.objects import DOCUMENT_COLUMNS, RECIPIENT_COLUMNS, Recipient
 VISIBLE = "document.workspace_id = %s AND document.deleted_at IS NULL"
 
 
-def columns(table: str, names: Iterable[str]) -> str:
+def selected(table: str, names: Iterable[str]) -> str:
     """The columns as SQL; ids as text, as in JSON."""
     return ", ".join(f'{table}."{name}"{"::text" if name == "id" else ""}' for name in names)
 
 
-DOCUMENT_COLUMNS_SQL = columns("document", DOCUMENT_COLUMNS)
-_RECIPIENT_COLUMNS = columns("recipient", RECIPIENT_COLUMNS)
+DOCUMENT_COLUMNS_SQL = selected("document", DOCUMENT_COLUMNS)
+_RECIPIENT_COLUMNS = selected("recipient", RECIPIENT_COLUMNS)
 _RECIPIENTS = f"""
     SELECT recipient.document_id::text, {_RECIPIENT_COLUMNS}
     FROM "documents_recipient" AS recipient
@@ -46,9 +46,9 @@ class Documents:
     """Documents of one workspace that are not deleted, newest first.
 
     Attributes:
-        filters: the parameters that narrow them, name → value.
-        conditions: SQL conditions. All must be true.
+        conditions: SQL conditions, which must all be true.
         values: those of the conditions.
+        filters: the parameters that narrow them, name → value. A cursor is bound to them.
     """
 
     workspace_id: UUID
@@ -74,7 +74,7 @@ class Documents:
 
     def first(self, count: int) -> list[Sequence[Any]]:
         """The rows of the first documents, with DOCUMENT_COLUMNS."""
-        # `id` alone would be the selected text, which has no index.
+        # Not `ORDER BY id`: that is the selected text, and no index has its order.
         sql = f"""
             SELECT {DOCUMENT_COLUMNS_SQL} FROM "documents_document" AS document
             WHERE {" AND ".join(self.conditions)}
@@ -128,7 +128,8 @@ def with_recipients(rows: Sequence[Sequence[Any]]) -> list[WorkspaceDocument]:
     if not rows:
         return []
     recipients: dict[str, list[Recipient]] = {objects.id_of(row): [] for row in rows}
-    ids = f"{{{','.join(recipients)}}}"  # psycopg would need as long as the rest to write a list
+    # An array as PostgreSQL writes it. For a list, psycopg would need as long as for the rest.
+    ids = "{" + ",".join(recipients) + "}"
     for of_document, *columns in fetch(_RECIPIENTS, (ids,)):
         recipients[of_document].append(Recipient(*columns))
     return [objects.document(row, recipients[objects.id_of(row)]) for row in rows]

@@ -14,6 +14,5 @@ STATUSES = ("DRAFT", "SENT", "VIEWED", "COMPLETED", "DECLINED", "CANCELLED", "EX
 
 class StatusFilter(BaseFilterBackend):
     def filter_queryset(self, request: Request, queryset: Any, view: APIView) -> Any:
-        if "status" not in request.query_params:
-            return queryset
-        return queryset.with_status(one_of(request.query_params, "status", STATUSES))
+        status = one_of(request.query_params, "status", STATUSES)
+        return queryset.with_status(status) if status else queryset

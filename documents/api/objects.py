@@ -14,7 +14,7 @@ from msgspec import Struct, field
 
 from documents.models import RecipientRole, RecipientStatus
 
-# SPEC: progress counts those asked to sign or approve; CC and VIEWER are not.
+# SPEC: progress counts the recipients who are asked to sign or approve, and those who have done so.
 ASKED = frozenset({RecipientRole.SIGNER.value, RecipientRole.APPROVER.value})
 DONE = frozenset({RecipientStatus.SIGNED.value, RecipientStatus.APPROVED.value})
 
@@ -50,8 +50,6 @@ RECIPIENT_COLUMNS = (
 
 
 class Progress(Struct, gc=False):
-    """How many of the recipients asked to sign or approve have done so."""
-
     done: int
     total: int
 

@@ -1,5 +1,3 @@
-"""GET /admin/documents/document/<id>/evidence/"""
-
 from functools import partial
 
 from django.contrib import messages

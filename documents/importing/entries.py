@@ -30,8 +30,6 @@ NOT_BLANK = r"\S"
 
 
 class RecipientEntry(Struct, forbid_unknown_fields=True, rename="camel", kw_only=True):
-    """A recipient in the file; fields have the names of columns."""
-
     id: UUID | None = None
     name: Annotated[str, _column(Recipient, "name")]
     email: Annotated[str, _column(Recipient, "email")]

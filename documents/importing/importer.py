@@ -1,5 +1,3 @@
-"""An import from beginning to end."""
-
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor

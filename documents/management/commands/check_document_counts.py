@@ -1,5 +1,3 @@
-"""check_document_counts [--fix]"""
-
 import json
 from argparse import ArgumentParser
 from dataclasses import asdict

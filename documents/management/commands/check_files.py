@@ -1,5 +1,3 @@
-"""check_files [--read] [--orphans [--delete]]"""
-
 import hashlib
 import json
 from argparse import ArgumentParser

@@ -1,5 +1,3 @@
-"""complete_document"""
-
 from datetime import UTC, datetime
 from typing import Any
 

@@ -1,5 +1,3 @@
-"""export_evidence DOCUMENT_ID [--output FILE]"""
-
 import shutil
 from argparse import ArgumentParser
 from pathlib import Path

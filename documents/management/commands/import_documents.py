@@ -1,5 +1,3 @@
-"""import_documents WORKSPACE_ID FILE [--strict]"""
-
 import json
 from argparse import ArgumentParser
 from pathlib import Path
