@@ -1,5 +1,3 @@
-"""System checks of object storage: they send requests to it."""
-
 from config.checks import asks_service
 from documents import storage
 

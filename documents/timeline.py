@@ -21,8 +21,6 @@ OPEN = {"DRAFT", "SENT", "VIEWED", "PARTIALLY_SIGNED"}  # may still expire
 
 @dataclass(frozen=True)
 class Event:
-    """One line of the timeline."""
-
     at: datetime
     state: str  # "done", "now" for what is to come, or "ended"
     text: str  # HTML
