@@ -105,7 +105,8 @@ def url(
     try:
         _ = urlsplit(value).port
     except ValueError:
-        _require(False, name, "have one HOST, or HOST:PORT with a number as the port")
+        one = "have one HOST, or HOST:PORT with a number as the port"
+        _require(False, name, f"{one}: set it to {help}")
     return value
 
 

@@ -148,8 +148,8 @@ DATABASES: dict[str, Any] = {
     "default": dj_database_url.parse(
         env.database_url(
             "DATABASE_URL",
-            help="postgresql://USER:PASSWORD@HOST:PORT/NAME; several hosts: ?host=A,B&port=1,2; "
-            "a socket: @%2FFOLDER/NAME",
+            help="postgresql://USER:PASSWORD@HOST:PORT/NAME; several hosts: "
+            "@/NAME?host=A,B&port=1,2; a socket: @%2FFOLDER/NAME",
         ),
         conn_max_age=None,  # one persistent connection per thread
         conn_health_checks=True,

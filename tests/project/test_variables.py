@@ -81,7 +81,12 @@ ENCODED = (
     "be a URL with each of @ / ? # [ ] % and space in a user or password as "
     "%40 %2F %3F %23 %5B %5D %25 %20"
 )
-PORT = "have one HOST, or HOST:PORT with a number as the port"
+PORT = "have one HOST, or HOST:PORT with a number as the port: set it to "
+MAIL = env.VARIABLES["EMAIL_URL"].help
+SEVERAL = (
+    "postgresql://USER:PASSWORD@HOST:PORT/NAME; several hosts: @/NAME?host=A,B&port=1,2; "
+    "a socket: @%2FFOLDER/NAME"
+)
 LIBPQ = "have options that libpq knows: "
 # Variable → what it must be, and values with which the program stops.
 NOT_VALID = [
@@ -106,14 +111,18 @@ NOT_VALID = [
     ),
     ("EMAIL_URL", ENCODED, ["smtp+tls://me@mail.example:p@mail.example:587"]),
     ("EMAIL_URL", "have no ?", ["smtp://mail.example/?tls=yes"]),
-    ("EMAIL_URL", PORT, ["smtp://mail.example:x"]),
+    ("EMAIL_URL", PORT + MAIL, ["smtp://mail.example:x"]),
     ("DATABASE_URL", "begin with one of postgresql://, postgres://", ["mysql://x/y", "host=x"]),
     (
         "DATABASE_URL",
         ENCODED,
         [f"postgresql://u:{each}@h/d" for each in ("@", "/", "?", "#", "[", "%", " ")],
     ),
-    ("DATABASE_URL", PORT, ["postgresql://u:p@h:x/d", "postgresql://u:p@h1:1,h2:2/d"]),
+    (
+        "DATABASE_URL",
+        PORT + SEVERAL,
+        ["postgresql://u:p@h:x/d", "postgresql://u:p@h1:1,h2:2/d", "postgresql://u:p@h1:1,h2/d"],
+    ),
     (
         "DATABASE_URL",
         f'{LIBPQ}invalid connection option "pgbouncer"',
@@ -131,7 +140,7 @@ NOT_VALID = [
         ["redis+sentinel://h:26379/mymaster/0"],
     ),
     ("REDIS_URL", ENCODED, ["redis://:p@ss@h/0", "redis://:p/ss@h/0"]),
-    ("REDIS_URL", PORT, ["redis://h:x/0"]),
+    ("REDIS_URL", PORT + env.VARIABLES["REDIS_URL"].help, ["redis://h:x/0"]),
     (
         "REDIS_URL",
         "end with the number of the database, such as /0",
