@@ -1,7 +1,8 @@
 """Tells systemd that this process serves, and then that it still does (sd_notify(3)).
 
-A process says nothing any more if it is stopped, if it never gets the interpreter's lock, or if all
-its threads hang in requests. systemd then replaces the unit's processes (`WatchdogSec`).
+A process says nothing any more if it is stopped or never gets the interpreter's lock. systemd then
+replaces the unit's processes (`WatchdogSec`). If all its threads hang in requests, it asks for that
+at once: a server that is frozen, but whose machine is not, never ends a connection.
 """
 
 import os
@@ -9,8 +10,8 @@ import socket
 import threading
 import time
 
-SECONDS = 3  # between two messages; the unit's WatchdogSec is longer
-HANGS_SECONDS = 15  # nginx gives up a request of the API after 8
+SECONDS = 1  # between two messages; the unit's WatchdogSec is longer
+HANGS_SECONDS = 8  # after that, nginx gives up a request of the API
 running: dict[str, float] = {}  # when each request that runs has begun, by its id
 
 
@@ -23,8 +24,7 @@ def _run(address: str) -> None:
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender:
         sender.connect(address.replace("@", "\0", 1))  # "@" begins an abstract socket's name
         while True:
-            if not hangs():
-                sender.send(b"READY=1\nWATCHDOG=1")
+            sender.send(b"WATCHDOG=trigger" if hangs() else b"READY=1\nWATCHDOG=1")
             time.sleep(SECONDS)
 
 

@@ -56,8 +56,9 @@ class Instance:
                 late = time.monotonic() + PATIENCE  # to start
                 while not self._stopping.wait(0.1) and self.process.poll() is None:
                     with contextlib.suppress(BlockingIOError):
-                        while self._socket.recv(100, socket.MSG_DONTWAIT):
-                            late = time.monotonic() + WATCHDOG
+                        while message := self._socket.recv(100, socket.MSG_DONTWAIT):
+                            seconds = 0 if message == b"WATCHDOG=trigger" else WATCHDOG
+                            late = time.monotonic() + seconds
                     if time.monotonic() > late:
                         for each in servers.children(self.process):
                             each.kill()
@@ -86,6 +87,7 @@ class Node(NamedTuple):
 @contextlib.contextmanager
 def serving(stack: Stack) -> Iterator[Node]:
     environment = {"X_ACCEL_DOWNLOADS": "yes", "TRUSTED_PROXIES": "1", "DATABASE_OWNER_URL": ""}
+    environment["GRANIAN_BLOCKING_THREADS"] = str(servers.THREADS)  # as the unit sets it
     with contextlib.ExitStack() as stopping:
         instances, port = list[Instance](), free_port()
         ports = [free_port() for _ in range(2)]  # as many as deploy/upstreams.conf has

@@ -2,8 +2,6 @@
 
 import os
 import socket
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -20,7 +18,7 @@ from tests.support import factories
 from tests.support.database import locked
 from tests.support.factories import Tenant
 from tests.support.processes import worker_of
-from tests.support.server import PATIENCE, ROOT, Server, eventually, running
+from tests.support.server import PATIENCE, Server, eventually, running
 from tests.support.slow_clients import SlowClients, download_request
 
 
@@ -97,32 +95,32 @@ def test_threads_that_end_after_a_burst_close_their_connections(
         assert eventually(lambda: max(connections()) <= 2), connections()
 
 
-# It says that it runs, and then that its only thread hangs in a request.
-HANGS = """
-import time
-from config import systemd
-systemd.SECONDS = 0.05
-systemd.start()
-time.sleep(0.5)
-systemd.running["id"] = time.monotonic() - systemd.HANGS_SECONDS
-time.sleep(60)
-"""
-
-
-def test_process_whose_threads_all_hang_says_nothing_more_to_systemd(tmp_path: Path) -> None:
-    variables = {"NOTIFY_SOCKET": str(tmp_path / "notify"), "GRANIAN_BLOCKING_THREADS": "1"}
-    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as notified:
+def test_instance_whose_threads_all_wait_for_a_frozen_database_asks_to_be_replaced(
+    transactional_db: None, acme: Tenant, tmp_path: Path
+) -> None:
+    assert systemd.HANGS_SECONDS + systemd.SECONDS < 10
+    variables = {"NOTIFY_SOCKET": str(tmp_path / "notify"), "GRANIAN_BLOCKING_THREADS": "2"}
+    with (
+        socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as notified,
+        ThreadPoolExecutor(2) as threads,
+    ):
         notified.bind(variables["NOTIFY_SOCKET"])
         notified.settimeout(PATIENCE)
-        process = subprocess.Popen(
-            [sys.executable, "-c", HANGS], cwd=ROOT, env=os.environ | variables
-        )
-        assert notified.recv(100) == b"READY=1\nWATCHDOG=1"
-        notified.settimeout(1)
-        with pytest.raises(TimeoutError):
-            _ = [notified.recv(100) for _ in range(100)]
-        process.kill()
-        process.wait()
+        with running(Server(tmp_path, **variables)) as server:
+            assert {
+                each.status for each in threads.map(server.get, ["/me"] * 8, [acme.raw] * 8)
+            } == {200}
+            server.database.silence()
+            started = time.monotonic()
+            hanging = [threads.submit(server.get, "/me", acme.raw) for _ in range(2)]
+            while (message := notified.recv(100)) != b"WATCHDOG=trigger":
+                assert message == b"READY=1\nWATCHDOG=1"
+                assert time.monotonic() - started < PATIENCE
+            assert time.monotonic() - started > systemd.HANGS_SECONDS
+            assert not any(each.done() for each in hanging)
+            server.database.restore()
+            assert {each.result().status for each in hanging} == {200}
+            assert eventually(lambda: notified.recv(100) == b"READY=1\nWATCHDOG=1")
 
 
 def test_thread_hangs_that_has_run_one_request_for_too_long(
