@@ -1,13 +1,19 @@
 """nginx as deploy/ sets it up, with TLS and two instances: what it passes on, refuses and logs."""
 
+import io
+import json
 import re
 import socket
 import ssl
 import subprocess
+from pathlib import Path
+from types import SimpleNamespace
 
 import httpx
 import pytest
+from django.core.management import CommandError, call_command
 
+from audit.management.commands import missing_downloads
 from config.api import errors
 from tests.support import factories
 from tests.support.docs import documented_codes
@@ -152,6 +158,47 @@ def test_nginx_log_has_one_object_for_each_request_without_raw_keys(
     escaped = gate.get(f"/dtd%5F{acme.raw[4:]}")
     assert gate.logged(escaped.headers["request-id"])["status"] == 401
     assert acme.raw[12:] not in gate.written()
+
+
+def missing(log: Path | str) -> tuple[list[str], str]:
+    """The Request-Ids that the command prints for a log, and its last sentence or its error."""
+    out, error = io.StringIO(), ""
+    try:
+        call_command("missing_downloads", str(log), stdout=out)
+    except CommandError as exc:
+        error = str(exc)
+    lines = [*out.getvalue().splitlines(), *([error] if error else [])]
+    return [json.loads(line)["request_id"] for line in lines[:-1]], lines[-1]
+
+
+def test_nginx_log_shows_downloads_that_the_audit_log_lacks(
+    gate: Nginx, acme: Tenant, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = f"/documents/{factories.document(acme.workspace).id}/download"
+    whole, part = gate.get(path, acme.raw), gate.get(path, acme.raw, range="bytes=0-9")
+    assert (whole.status, part.status) == (200, 206)
+    unrecorded = [
+        gate.get(path, acme.raw, if_none_match=whole.headers["etag"]),
+        gate.get(path, acme.raw, "HEAD"),
+        gate.get(path),
+        gate.get("/documents", acme.raw),
+    ]
+    ids = [each.headers["request-id"] for each in (whole, part, *unrecorded)]
+    lines = [json.dumps(gate.logged(id)) for id in ids]
+    log = tmp_path / "access.log"
+    log.write_text("\n".join([lines[0][:50], *lines]))  # after a disk was full
+    assert missing(log) == ([], "The audit log has an entry of each download: 2.")
+    monkeypatch.setattr(missing_downloads, "BATCH", 1)
+    lost = [lines[number].replace(ids[number], str(number) * 32) for number in range(len(ids))]
+    log.write_text("\n".join([*lines, *lost]))
+    for words in (log, "-"):
+        monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(log.read_bytes())))
+        printed, sentence = missing(words)
+        assert printed == ["0" * 32, "1" * 32]
+        assert sentence.startswith("Downloads without an entry: 2 of 4. Keep the log")
+    log.write_text('127.0.0.1 - - [26/Nov/2026:22:00:00 +0000] "GET / HTTP/1.1" 200 1\n')
+    assert missing(log) == ([], "This is not the access log of deploy/nginx.conf.")
+    assert missing(tmp_path / "x")[1].startswith("The log: [Errno 2] No such file")
 
 
 def test_nginx_shows_only_monitoring_what_works(gate: Nginx) -> None:
