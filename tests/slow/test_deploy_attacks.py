@@ -177,7 +177,7 @@ def prepare(folder: Path) -> str:
     shim = "#!/bin/sh\nprintf '%s\\n' AUDIT_SIGNING_KEY=signing-key AUDIT_PUBLIC_KEYS=public\n"
     (folder / "deploy/manage").write_text(shim)
     (folder / "deploy/store").write_text('#!/bin/sh\n[ "$1" != rcat ] || exec cat\necho works\n')
-    for name in ("roles", "restart", "install"):
+    for name in ("build.sh", "roles", "restart", "install"):
         (folder / "deploy" / name).write_text("#!/bin/sh\n")
     (folder / "etc").mkdir()
     values = (DEPLOY / "env.example").read_text().replace("=CHANGE-ME\n", "=value\n")
@@ -187,6 +187,36 @@ def prepare(folder: Path) -> str:
     return functions.replace("/etc/documents-api", f"{folder}/etc").replace(
         "(dirname", "(/usr/bin/dirname"
     )
+
+
+SOCKETS = {
+    "DATABASE_URL": "postgresql://documents:x@%2Frun%2Fpostgresql/documents",
+    "REDIS_URL": "unix://:x@/run/redis/redis-server.sock?db=0",
+}
+ELSEWHERE = {
+    "DATABASE_URL": "'postgresql://d:x@10.0.0.1/d?a=b&c=d'",
+    "REDIS_URL": "redis://:x@h:1/0",
+}
+
+
+def write_urls(file: Path, urls: dict[str, str]) -> None:
+    file.write_text("".join(f"{name}={url}\n" for name, url in urls.items()))
+
+
+def test_installer_installs_only_the_database_and_redis_that_the_urls_find_here(
+    folder: Path,
+) -> None:
+    text = f"{prepare(folder)}\npackages"
+    for urls, here in (
+        (SOCKETS, "rclone postgresql redis-server"),
+        (SOCKETS | {"REDIS_URL": ELSEWHERE["REDIS_URL"]}, "rclone postgresql"),
+        (ELSEWHERE, "rclone"),
+    ):
+        write_urls(folder / "etc/env", urls)
+        programs = {"dpkg": "/bin/true", "apt_get": "/bin/true"}
+        assert run_recorded(folder, text, **programs).endswith(f" python3-venv {here}\n")
+    (folder / "deploy/roles").write_text("#!/bin/sh\nexit 1\n")
+    assert "systemctl" not in run_recorded(folder, text.replace("\npackages", "\ndatabase"))
 
 
 def secrets_in(folder: Path) -> set[str]:
@@ -359,3 +389,32 @@ def test_upgrade_refuses_a_tar_with_another_checksum(folder: Path) -> None:
     for words in ([], [str(tar), right], [str(tar), right, "--backup"], [str(tar), "--no-backup"]):
         assert "Usage: " in upgrade(*words)
     assert "Nothing to go back to" in upgrade("--back")
+
+
+def test_upgrade_changes_roles_only_on_the_machine_of_the_database(folder: Path) -> None:
+    link, log, variables = folder / "documents-api", folder / "log", folder / "env"
+    text = (DEPLOY / "upgrade").read_text().replace("/opt/documents-api", str(link))
+    text = text.replace("/etc/documents-api/env", str(variables))
+    deploy = folder / "release" / "deploy"
+    deploy.mkdir(parents=True)
+    programs = ("build.sh", "link", "manage", "nginx", "restart", "roles", "systemctl")
+    for name in programs:
+        (deploy / name).write_text(f'#!/bin/sh\necho "${{0##*/}} $1" >>{log}\n')
+    (deploy / "upgrade").write_text(text.replace("/run/documents-api-upgrade", f"{folder}/lock"))
+    for name in (*programs, "upgrade"):
+        (deploy / name).chmod(0o755)
+    tar = folder / "documents-api.tar"
+    subprocess.run(["tar", "-cf", tar, "-C", folder / "release", "deploy"], check=True)
+    (folder / "one").mkdir()
+    link.symlink_to("one")
+    words = [deploy / "upgrade", tar, hashlib.sha256(tar.read_bytes()).hexdigest(), "--no-backup"]
+    for urls, roles in ((SOCKETS, ["roles "]), (ELSEWHERE, [])):
+        write_urls(variables, urls)
+        path = {"PATH": f"{deploy}:{os.environ['PATH']}"}
+        done = subprocess.run(words, env=path, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        steps = ["manage check", "nginx -t", *roles, "manage migrate", "link ", "nginx -t"]
+        steps += ["systemctl reload", "restart ", "manage check"]
+        assert log.read_text().splitlines() == ["build.sh ", *steps]
+        assert ("PostgreSQL is elsewhere" in done.stdout) == (not roles)
+        log.unlink()
