@@ -407,7 +407,8 @@ def test_upgrade_changes_roles_only_on_the_machine_of_the_database(folder: Path)
     subprocess.run(["tar", "-cf", tar, "-C", folder / "release", "deploy"], check=True)
     (folder / "one").mkdir()
     link.symlink_to("one")
-    words = [deploy / "upgrade", tar, hashlib.sha256(tar.read_bytes()).hexdigest(), "--no-backup"]
+    checksum = hashlib.sha256(tar.read_bytes()).hexdigest()
+    words = [str(deploy / "upgrade"), str(tar), checksum, "--no-backup"]
     for urls, roles in ((SOCKETS, ["roles "]), (ELSEWHERE, [])):
         write_urls(variables, urls)
         path = {"PATH": f"{deploy}:{os.environ['PATH']}"}
