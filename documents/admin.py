@@ -115,7 +115,7 @@ class DocumentAdmin(AuditHistory, ReadOnlyAdmin):
 
     def found(self, request: HttpRequest, text: str, most: int) -> tuple[list[Any] | None, str]:
         form = self.get_filter_form(request)
-        return (form.page(None, most)[0].rows if form.is_valid() else None), ""
+        return (form.page(None, most).rows if form.is_valid() else None), ""
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[DocumentChangeList]:
         return DocumentChangeList

@@ -20,7 +20,6 @@ from documents.search.parameters import SORTS, TEXT_MAX, WORDS_EXPECTED, Range, 
 from documents.search.queries import search
 
 MOST = 10  # documents whose ids begin with the same digits
-LOOKS = 100  # times what a page of the API looks at: a user waits for 0.1 s, and clicks less often
 
 
 def day(label: str) -> forms.DateField:
@@ -93,28 +92,24 @@ class DocumentFilter(FilterForm):
             SORTS[0],
         )
 
-    def page(self, after: Position | None, size: int) -> tuple[Page, datetime | None]:
-        """The next documents, and how far was looked if that is why there are no more of them.
-
-        The form is valid; words that are not become its error.
-        """
+    def page(self, after: Position | None, size: int) -> Page:
+        """The next documents. The form is valid; words that are not become its error."""
         workspace_id = self.cleaned_data["workspace"]
         ids: list[Any] = self.ids
-        older, searched_to, within = None, None, Q()
+        older, within = None, Q()
         if workspace_id:
             within = Q(workspace_id=workspace_id)
             if not ids:
                 position = DocumentPosition(after.created_at, after.id) if after else None
                 try:
-                    found = search(workspace_id, self.search(), position, size, looks=LOOKS)
+                    found = search(workspace_id, self.search(), position, size)
                 except InvalidParameter:
                     self.add_error("q", f"Type an id, or {WORDS_EXPECTED}.")
-                    return Page([], None, None), None
+                    return Page([], None, None)
                 ids = [UUID(id) for id, *_ in found.rows]
                 older = found.next and Position(*found.next)
-                searched_to = found.searched_to
         rows = self.documents.filter(within, pk__in=ids).order_by("-created_at", "-id")
-        return Page(list(rows), None, older), searched_to
+        return Page(list(rows), None, older)
 
 
 def beginning_with(digits: str, documents: QuerySet[Document]) -> list[UUID]:
@@ -125,14 +120,11 @@ def beginning_with(digits: str, documents: QuerySet[Document]) -> list[UUID]:
 
 class DocumentChangeList(KeysetChangeList):
     form: DocumentFilter
-    # How far was looked, if that is why there are no more documents.
-    searched_to: datetime | None = None
 
     def get_page(self, after: Position | None, before: Position | None) -> Page:
         if not self.form.is_valid():
             return Page([], None, None)
-        page, self.searched_to = self.form.page(after, self.list_per_page)
-        return page
+        return self.form.page(after, self.list_per_page)
 
     @property
     def is_first(self) -> bool:
@@ -147,8 +139,8 @@ class DocumentChangeList(KeysetChangeList):
             return "No document has this id. Deleted documents are found too."
         if not values["workspace"]:
             return "Search for the id of a document, or choose a workspace."
-        if self.searched_to:
-            return "Nothing matches yet."
+        if self.older_url:
+            return "Nothing matches on this page. Older documents may match."
         if not self.is_first:
             return "Nothing older matches."
         if self.form.changed_data not in ([], ["workspace"]):

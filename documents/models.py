@@ -5,8 +5,9 @@ import uuid
 from datetime import UTC, datetime
 from typing import TypeAlias
 
+from django.contrib.postgres.fields import ArrayField
+from django.contrib.postgres.indexes import GinIndex
 from django.db import models
-from django.db.models.functions import Lower
 from django.utils import timezone
 
 from audit.snapshots import DocumentSnapshot
@@ -196,30 +197,8 @@ class Recipient(models.Model):
     completed_at = models.DateTimeField(null=True)  # when this recipient signed or approved
     declined_at = models.DateTimeField(null=True)
     decline_reason = models.CharField(max_length=2000, null=True)  # noqa: DJ001 - the API says null
-    # The document's, for the search; a trigger sets them (`documents/search.sql`).
-    workspace_id = models.UUIDField(null=True, editable=False)
-    document_created_at = models.DateTimeField(null=True, editable=False)
 
     class Meta:
-        indexes = [
-            # GET /search?recipient=…, with recipientStatus=… or for each status.
-            models.Index(
-                "workspace_id",
-                Lower("email"),
-                "status",
-                models.F("document_created_at").desc(),
-                models.F("document").desc(),
-                name="recipient_email",
-            ),
-            # GET /search?recipientStatus=…
-            models.Index(
-                "workspace_id",
-                "status",
-                models.F("document_created_at").desc(),
-                models.F("document").desc(),
-                name="recipient_status_newest",
-            ),
-        ]
         constraints = [
             models.CheckConstraint(
                 condition=are_readable("sent_at", "viewed_at", "completed_at", "declined_at"),
@@ -237,17 +216,33 @@ class Recipient(models.Model):
         return f"{self.name} ({self.role})"
 
 
-class TitleWord(models.Model):
-    """A word of a document's title, as the search compares it; triggers keep it.
+class Searchable(models.Model):
+    """A document that is not deleted, as the search finds it; triggers write it.
 
-    It has no foreign key: checking one would lock the document for each writer.
+    The columns are in the order of `documents_made_searchable` in `documents/search.sql`. There is
+    no foreign key: checking it would lock the document for each writer.
     """
 
-    pk = models.CompositePrimaryKey("workspace_id", "word", "created_at", "document_id")
-    workspace_id = models.UUIDField()
-    word = models.CharField(max_length=60, db_collation="C")
-    created_at = models.DateTimeField()  # the document's
+    document_id = models.UUIDField(primary_key=True)
+    folded_title = models.TextField()
+    created_at = models.DateTimeField()
+    sent_at = models.DateTimeField(null=True)
+    completed_at = models.DateTimeField(null=True)
+    expires_at = models.DateTimeField(null=True)
+    tokens = ArrayField(models.IntegerField())
+
+    class Meta:
+        # With fastupdate, each search would read a list of new entries from end to end.
+        indexes = [GinIndex("tokens", fastupdate=False, name="searchable_tokens")]
+
+    def __str__(self) -> str:
+        return str(self.document_id)
+
+
+class Outdated(models.Model):
+    """A document whose Searchable another transaction had locked when it changed."""
+
     document_id = models.UUIDField()
 
     def __str__(self) -> str:
-        return self.word
+        return str(self.document_id)

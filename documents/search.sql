@@ -1,138 +1,116 @@
--- What the search needs beside the documents: the words of their titles, and on each recipient the
--- workspace and creation of its document, so that one index has a person's documents in order.
+-- What the search needs beside the documents: one row for each in documents_searchable, with its times and
+-- its tokens. A token is the hash of something that can be asked for.
 
--- A title with its case folded and without accents, with a space before each word. What a letter is
--- must not depend on the locale of the database, so its collation is one for all of Unicode; which one
--- the server has depends on its version and how it was built.
---
--- SPACELESS are the scripts that write no spaces: Thai and Lao, Myanmar, Khmer, kana and Han. What
--- stands together in one of them is a word that begins with MARK, a character for private use.
-DO $do$
-DECLARE
-    unicode text := coalesce((
-        SELECT format('COLLATE %I', collname) FROM pg_collation
-        WHERE collname IN ('pg_c_utf8', 'C.utf8', 'C.UTF-8', 'und-x-icu')
-            AND collencoding IN (-1, pg_char_to_encoding('UTF8'))
-        ORDER BY array_position(ARRAY['pg_c_utf8', 'C.utf8', 'C.UTF-8', 'und-x-icu'], collname::text)
-        LIMIT 1
-    ), '');
-    spaceless text := '\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3041-\u30ff\u31f0-\u31ff'
-        || '\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff';
-    -- What is often left out: accents and other marks of Latin, Greek, Cyrillic, Hebrew, Arabic, the dot
-    -- below letters of India; Arabic's stretching, the dot between katakana, and what cannot be seen
-    -- (soft hyphens, joiners, spaces without width, directions, variants).
-    ignored text := '\u0300-\u036f\u0483-\u0489\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a'
-        || '\u064b-\u065f\u0670\u06d6-\u06dc\u06df-\u06e4\u06e7\u06e8\u06ea-\u06ed\u1ab0-\u1aff\u1dc0-\u1dff'
-        || '\u20d0-\u20ff\ufe20-\ufe2f\u093c\u09bc\u0a3c\u0abc\u0b3c\u0cbc\u0640\u30fb\u00ad\u061c\u180b-\u180e'
-        || '\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\U000e0100-\U000e01ef';
-    -- Signs within a word: of Hebrew abbreviations, the Ukrainian apostrophe, and the mark of a long vowel at
-    -- a word's end, which is optional.
-    within text := '([\u05d0-\u05ea])["\u05f4\u201c-\u201f](?=[\u05d0-\u05ea])'
-        || '|([\u0400-\u04ff\u05d0-\u05ea])[\u0027\u0060\u05f3\u2018\u2019](?=[\u0400-\u04ff\u05d0-\u05ea])'
-        || '|([\u30a1-\u30fa][\u30a1-\u30fc][\u30a1-\u30fa])\u30fc(?![\u30a1-\u30fc])';
-    -- Letters of Latin, Greek and Cyrillic that others write as another one, or only at a word's end, and
-    -- apostrophes that are letters for Unicode.
-    letters text := 'łøđðħıςŋŧґəɓɗƙʼʻʾʿ';
-    plain text := 'loddhiσntгebdk''''''''';
-    -- From Arabic to Khmer: yeh, kaf, heh, alef and noon as keyboards from Morocco to India have them, Hindi's
-    -- two nasals, digits, and punctuation.
-    southern text := '\u0600-\u17ff\ufb50-\ufefc';
-    letters_there text := U&'\0649\06cc\06a9\06aa\0629\06c1\06be\06d5\06c3\0671\06ba\0901';
-    plain_there text := U&'\064a\064a\0643\0643\0647\0647\0647\0647\0647\0627\0646\0902';
-    zeros int[] := ARRAY[1632, 1776, 2406, 2534, 2662, 2790, 2918, 3046, 3174, 3302, 3430, 3664, 3792, 3872,
-        4160, 6112];
-    stops text := '।॥॰෴๏๚๛་༌།༎༏༐༑༔၊။၌၍၎၏។៕៖៘៙៚';
-    -- NFKD separates a letter from its accents; what is left, NFC joins again.
-    joined text;
-BEGIN
-    letters_there := letters_there || (
-        SELECT string_agg(chr(zero + digit), '' ORDER BY zero, digit)
-        FROM unnest(zeros) AS zero, generate_series(0, 9) AS digit
-    ) || stops;
-    plain_there := plain_there || repeat('0123456789', array_length(zeros, 1)) || repeat(' ', length(stops));
-    joined := format($expression$
-        regexp_replace(translate(
-            replace(replace(replace(replace(lower(normalize(
-                regexp_replace(normalize(title, NFKD), %L, '', 'g'), NFC
-            ) UNICODE), 'ß', 'ss'), 'æ', 'ae'), 'œ', 'oe'), 'þ', 'th'), %L, %L
-        ), %L, '\1\2\3', 'g')
-    $expression$, '[' || ignored || ']', letters, plain, within);
-    -- ASCII has none of these, and to look for all of them takes long. The scripts from Devanagari to Myanmar,
-    -- and Khmer, have signs that are a part of a word.
-    EXECUTE replace(replace(replace(format($function$
-        CREATE OR REPLACE FUNCTION documents_folded(title text) RETURNS text
-            LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN
-            ' ' || regexp_replace((
-                CASE WHEN octet_length(title) = length(title) THEN lower(title)
-                ELSE regexp_replace(
-                    CASE WHEN title ~ %L THEN translate(%s, %L, %L) ELSE %2$s END,
-                    '[SPACELESS]+', ' MARK\& ', 'g'
-                ) END
-            ) UNICODE, '[^[:alnum:]MARK\u0900-\u109fSPACELESS]+', ' ', 'g')
-    $function$, '[' || southern || ']', joined, letters_there, plain_there),
-        'SPACELESS', spaceless), 'MARK', U&'\E000'), 'UNICODE', unicode);
-END
-$do$;
-
--- The words of a folded title, as the index has them. A long one is cut: an index has a limit. Where no
--- spaces are written, each sign is a word, with the one that follows.
+-- The words of a folded title. Where no spaces are written, each sign is a word, with the one that follows.
 CREATE OR REPLACE FUNCTION documents_words(folded text) RETURNS SETOF text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
-    SELECT CASE WHEN first = 0 THEN left(word, 60) ELSE substr(word, first + 1, 2) END
+    SELECT CASE WHEN first = 0 THEN word ELSE substr(word, first + 1, 2) END
     FROM unnest(string_to_array(btrim(folded), ' ')) AS word,
         generate_series((word ^@ U&'\E000')::int, (word ^@ U&'\E000')::int * (length(word) - 1)) AS first
 $$;
 
-CREATE OR REPLACE FUNCTION documents_words_added() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-    INSERT INTO public.documents_titleword (workspace_id, word, created_at, document_id)
-    SELECT workspace_id, word, created_at, id
-    FROM added, public.documents_words(folded_title) AS word ON CONFLICT DO NOTHING;
-    -- Recipients may be inserted before their document: the foreign key is checked at the end.
-    UPDATE public.documents_recipient AS recipient
-    SET workspace_id = added.workspace_id, document_created_at = added.created_at
-    FROM added WHERE recipient.document_id = added.id AND recipient.workspace_id IS NULL;
-    RETURN NULL;
-END
+-- The beginnings of a word that are tokens: one token for each length would be twice as many.
+CREATE OR REPLACE FUNCTION documents_beginnings(word text) RETURNS SETOF text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT left(word, length) FROM unnest('{1, 2, 3, 4, 6, 9}'::int[]) AS length WHERE length <= length(word)
 $$;
-CREATE OR REPLACE TRIGGER words_added
-    AFTER INSERT ON documents_document REFERENCING NEW TABLE AS added
-    FOR EACH STATEMENT EXECUTE FUNCTION documents_words_added();
 
-CREATE OR REPLACE FUNCTION documents_words_changed() RETURNS trigger LANGUAGE plpgsql AS $$
+-- The same text is another token in another workspace: one that is large never slows down the others.
+CREATE OR REPLACE FUNCTION documents_tokens(workspace uuid, texts text[]) RETURNS int[]
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN
+    ARRAY(SELECT DISTINCT hashtext(workspace || ' ' || each) FROM unnest(texts) AS each ORDER BY 1);
+
+-- The rows of documents_searchable as they should be: none for a deleted document.
+CREATE OR REPLACE FUNCTION documents_made_searchable(ids uuid[]) RETURNS SETOF documents_searchable
+    LANGUAGE sql STABLE AS $$
+    SELECT id, folded_title, created_at, sent_at, completed_at, expires_at,
+        public.documents_tokens(workspace_id, ARRAY(
+            SELECT 'title ' || beginning
+            FROM public.documents_words(folded_title) AS word, public.documents_beginnings(word) AS beginning
+            UNION ALL SELECT 'status ' || status
+            UNION ALL SELECT name || ' ' || (time AT TIME ZONE 'UTC')::date - date '1970-01-01' FROM (VALUES
+                ('created', created_at), ('sent', sent_at), ('completed', completed_at), ('expires', expires_at)
+            ) AS times (name, time) WHERE time IS NOT NULL
+            UNION ALL SELECT 'recipient ' || recipient.status || address
+            FROM public.documents_recipient AS recipient, unnest(ARRAY['', ' ' || lower(email)]) AS address
+            WHERE document_id = document.id
+        ))
+    FROM public.documents_document AS document WHERE id = ANY (ids) AND deleted_at IS NULL
+$$;
+
+-- All that can be found now.
+CREATE OR REPLACE VIEW documents_findable AS
+    SELECT * FROM documents_searchable WHERE document_id NOT IN (SELECT document_id FROM documents_outdated)
+    UNION ALL
+    SELECT * FROM documents_made_searchable(ARRAY(SELECT document_id FROM documents_outdated));
+
+-- Writes the rows of documents that have changed, or whose recipients have. It never waits, so that writers
+-- who change recipients of the same documents in different orders neither wait for each other nor deadlock:
+-- where another transaction has locked a row, the document becomes outdated, and searches look at the document
+-- itself until housekeeping has written the row. Only who has locked the document adds its row.
+CREATE OR REPLACE FUNCTION documents_write_searchable(ids uuid[], has_documents boolean) RETURNS void
+    LANGUAGE plpgsql AS $$
+DECLARE
+    present uuid[] := ARRAY(SELECT document_id FROM public.documents_searchable WHERE document_id = ANY (ids));
+    locked uuid[];
 BEGIN
-    DELETE FROM public.documents_titleword
-    WHERE workspace_id = OLD.workspace_id AND created_at = OLD.created_at AND document_id = OLD.id
-        AND word IN (SELECT public.documents_words(OLD.folded_title));
-    IF TG_OP = 'UPDATE' THEN
-        INSERT INTO public.documents_titleword (workspace_id, word, created_at, document_id)
-        SELECT NEW.workspace_id, word, NEW.created_at, NEW.id
-        FROM public.documents_words(NEW.folded_title) AS word ON CONFLICT DO NOTHING;
-        UPDATE public.documents_recipient
-        SET workspace_id = NEW.workspace_id, document_created_at = NEW.created_at
-        WHERE document_id = NEW.id
-            AND (workspace_id, document_created_at) <> (NEW.workspace_id, NEW.created_at);
+    IF has_documents THEN
+        -- Recipients may be inserted before their document.
+        INSERT INTO public.documents_searchable SELECT * FROM public.documents_made_searchable(
+            ARRAY(SELECT unnest(ids) EXCEPT SELECT unnest(present))
+        );
+        ids := present;
     END IF;
+    locked := ARRAY(
+        SELECT document_id FROM public.documents_searchable WHERE document_id = ANY (present)
+        FOR UPDATE SKIP LOCKED
+    );
+    INSERT INTO public.documents_outdated (document_id)
+    SELECT unnest(ids) EXCEPT SELECT unnest(locked);
+    -- These statements see what was committed before the rows were locked.
+    DELETE FROM public.documents_searchable WHERE document_id = ANY (locked) AND NOT EXISTS (
+        SELECT FROM public.documents_document WHERE id = document_id AND deleted_at IS NULL
+    );
+    UPDATE public.documents_searchable AS written
+    SET folded_title = made.folded_title, created_at = made.created_at, sent_at = made.sent_at,
+        completed_at = made.completed_at, expires_at = made.expires_at, tokens = made.tokens
+    FROM public.documents_made_searchable(locked) AS made
+    WHERE written.document_id = made.document_id AND written IS DISTINCT FROM made;
+END
+$$;
+
+CREATE OR REPLACE FUNCTION documents_searchable_changed() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+    ids uuid[];
+BEGIN
+    IF TG_TABLE_NAME = 'documents_document' THEN
+        ids := ARRAY(SELECT id FROM changed);
+    ELSIF TG_OP = 'UPDATE' THEN
+        ids := ARRAY(SELECT document_id FROM changed UNION SELECT document_id FROM before);
+    ELSE
+        ids := ARRAY(SELECT DISTINCT document_id FROM changed);
+    END IF;
+    PERFORM public.documents_write_searchable(ids, TG_TABLE_NAME = 'documents_document');
     RETURN NULL;
 END
 $$;
-CREATE OR REPLACE TRIGGER words_changed
-    AFTER UPDATE OF title, workspace_id, created_at ON documents_document
-    FOR EACH ROW WHEN ((OLD.title, OLD.workspace_id, OLD.created_at)
-        IS DISTINCT FROM (NEW.title, NEW.workspace_id, NEW.created_at))
-    EXECUTE FUNCTION documents_words_changed();
-CREATE OR REPLACE TRIGGER words_removed
-    AFTER DELETE ON documents_document FOR EACH ROW EXECUTE FUNCTION documents_words_changed();
-
-CREATE OR REPLACE FUNCTION documents_recipient_placed() RETURNS trigger LANGUAGE plpgsql AS $$
+DO $do$
+DECLARE
+    name text;
 BEGIN
-    SELECT workspace_id, created_at INTO NEW.workspace_id, NEW.document_created_at
-    FROM public.documents_document WHERE id = NEW.document_id;
-    RETURN NEW;
+    FOREACH name IN ARRAY ARRAY['documents_document', 'documents_recipient'] LOOP
+        EXECUTE replace($triggers$
+            CREATE OR REPLACE TRIGGER searchable_added AFTER INSERT ON NAME REFERENCING NEW TABLE AS changed
+                FOR EACH STATEMENT EXECUTE FUNCTION documents_searchable_changed();
+            CREATE OR REPLACE TRIGGER searchable_changed AFTER UPDATE ON NAME
+                REFERENCING NEW TABLE AS changed OLD TABLE AS before
+                FOR EACH STATEMENT EXECUTE FUNCTION documents_searchable_changed();
+            CREATE OR REPLACE TRIGGER searchable_removed AFTER DELETE ON NAME REFERENCING OLD TABLE AS changed
+                FOR EACH STATEMENT EXECUTE FUNCTION documents_searchable_changed();
+        $triggers$, 'NAME', name);
+    END LOOP;
 END
-$$;
-CREATE OR REPLACE TRIGGER recipient_placed
-    BEFORE INSERT OR UPDATE OF document_id ON documents_recipient
-    FOR EACH ROW EXECUTE FUNCTION documents_recipient_placed();
+$do$;
 
-GRANT EXECUTE ON FUNCTION documents_folded(text), documents_words(text) TO PUBLIC;
+GRANT EXECUTE ON FUNCTION documents_words(text), documents_beginnings(text), documents_tokens(uuid, text[]),
+    documents_made_searchable(uuid[]), documents_write_searchable(uuid[], boolean) TO PUBLIC;

@@ -1,8 +1,8 @@
 from pathlib import Path
 
 import datetime
+import django.contrib.postgres.fields
 import django.db.models.deletion
-import django.db.models.functions.text
 import django.utils.timezone
 import uuid
 from django.db import migrations, models
@@ -31,13 +31,22 @@ class Migration(migrations.Migration):
             ],
         ),
         migrations.CreateModel(
-            name='TitleWord',
+            name='Outdated',
             fields=[
-                ('pk', models.CompositePrimaryKey('workspace_id', 'word', 'created_at', 'document_id', blank=True, editable=False, primary_key=True, serialize=False)),
-                ('workspace_id', models.UUIDField()),
-                ('word', models.CharField(db_collation='C', max_length=60)),
-                ('created_at', models.DateTimeField()),
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('document_id', models.UUIDField()),
+            ],
+        ),
+        migrations.CreateModel(
+            name='Searchable',
+            fields=[
+                ('document_id', models.UUIDField(primary_key=True, serialize=False)),
+                ('folded_title', models.TextField()),
+                ('created_at', models.DateTimeField()),
+                ('sent_at', models.DateTimeField(null=True)),
+                ('completed_at', models.DateTimeField(null=True)),
+                ('expires_at', models.DateTimeField(null=True)),
+                ('tokens', django.contrib.postgres.fields.ArrayField(base_field=models.IntegerField(), size=None)),
             ],
         ),
         migrations.CreateModel(
@@ -75,12 +84,9 @@ class Migration(migrations.Migration):
                 ('completed_at', models.DateTimeField(null=True)),
                 ('declined_at', models.DateTimeField(null=True)),
                 ('decline_reason', models.CharField(max_length=2000, null=True)),
-                ('workspace_id', models.UUIDField(editable=False, null=True)),
-                ('document_created_at', models.DateTimeField(editable=False, null=True)),
                 ('document', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='recipients', to='documents.document')),
             ],
             options={
-                'indexes': [models.Index(models.F('workspace_id'), django.db.models.functions.text.Lower('email'), models.F('status'), models.OrderBy(models.F('document_created_at'), descending=True), models.OrderBy(models.F('document'), descending=True), name='recipient_email'), models.Index(models.F('workspace_id'), models.F('status'), models.OrderBy(models.F('document_created_at'), descending=True), models.OrderBy(models.F('document'), descending=True), name='recipient_status_newest')],
                 'constraints': [models.CheckConstraint(condition=models.Q(('role__in', ['SIGNER', 'APPROVER', 'CC', 'VIEWER'])), name='recipient_role'), models.CheckConstraint(condition=models.Q(('status__in', ['PENDING', 'SENT', 'VIEWED', 'SIGNED', 'APPROVED', 'DECLINED', 'BOUNCED'])), name='recipient_status')],
             },
         ),
@@ -141,10 +147,11 @@ class Migration(migrations.Migration):
             constraint=models.CheckConstraint(condition=models.Q(('sha256__regex', '^[0-9a-f]{64}$')), name='storedfile_sha256'),
         ),
         migrations.RunSQL((FOLDER / "triggers.sql").read_text()),
-        migrations.RunSQL((FOLDER / "search.sql").read_text()),
+        migrations.RunSQL((FOLDER / "folding.sql").read_text()),
         migrations.AddField(
             model_name='document',
             name='folded_title',
             field=models.GeneratedField(db_persist=True, expression=models.Func('title', function='documents_folded'), output_field=models.TextField()),
         ),
+        migrations.RunSQL((FOLDER / "search.sql").read_text()),
     ]

@@ -92,7 +92,7 @@ def _statuses(query: QueryDict) -> tuple[str, ...]:
 
 def _title(query: QueryDict) -> str | None:
     value = single(query, "title", WORDS_EXPECTED)
-    # PostgreSQL stores no NUL, and U+E000 is a mark in `documents/search.sql`.
+    # PostgreSQL stores no NUL, and U+E000 is a mark in `documents/folding.sql`.
     if value is not None and ({"\0", "\ue000"} & set(value) or len(value) > TEXT_MAX):
         raise InvalidParameter("title", WORDS_EXPECTED)
     return value

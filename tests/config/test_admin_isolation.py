@@ -26,7 +26,7 @@ from audit.models import Action, AuditEntry, Checkpoint, Leaf, Subtree
 from audit.record import record
 from audit.snapshots import FileSnapshot
 from config.request.context import Notes, current_request
-from documents.models import Document, Recipient, StoredFile, TitleWord
+from documents.models import Document, Outdated, Recipient, Searchable, StoredFile
 from events.models import Event, Generation
 from events.webhooks import services
 from events.webhooks.models import Attempt, Delivery, Endpoint
@@ -383,7 +383,7 @@ def test_admin_is_tried_with_every_kind_of_object() -> None:
     tried |= {RefusedRequest, Endpoint, Delivery, Attempt}
     ours = {m for m in apps.get_models() if m.__module__.split(".")[0] in OUR_APPS}
     without_pages = {DocumentCount, Leaf, Subtree, Checkpoint, KeyUsage, KeyAddress}
-    without_pages |= {ConfirmedAddress, Event, Generation, Session, TitleWord}
+    without_pages |= {ConfirmedAddress, Event, Generation, Session, Outdated, Searchable}
     without_pages |= {Mail, NoMails}
     assert ours == tried | without_pages
     assert not [model for model in without_pages if admin.site.is_registered(model)]

@@ -11,7 +11,7 @@ from django.db import transaction
 
 from config.api.errors import InvalidParameter
 from config.api.parameters import LIMIT_EXPECTED
-from documents.models import Document, DocumentStatus, Recipient, RecipientStatus, TitleWord
+from documents.models import Document, DocumentStatus, Recipient, RecipientStatus, Searchable
 from documents.search import queries
 from documents.search.parameters import (
     ADDRESS_EXPECTED,
@@ -48,9 +48,9 @@ def walk(tenant: Tenant, query: Query) -> list[str]:
 def test_search_finds_each_match_once_in_its_order_however_few_documents_it_looks_at(
     acme: Tenant, monkeypatch: pytest.MonkeyPatch, sort: str
 ) -> None:
-    monkeypatch.setattr(queries, "LOOKS", 12)
-    monkeypatch.setattr(queries, "LOOKS_FAR", 6)
-    monkeypatch.setattr(queries, "RARE", 12)
+    monkeypatch.setattr(queries, "NEWEST", 6)
+    monkeypatch.setattr(queries, "FURTHER", 12)
+    monkeypatch.setattr(queries, "MATCHES", 12)
     made = factories.listed(
         acme.workspace,
         60,
@@ -174,7 +174,7 @@ def test_search_follows_titles_recipients_and_deletions(acme: Tenant) -> None:
     document.save()
     assert finds(title="new", recipient="eve@example.com", createdBefore="2026-03-02")
     document.delete()
-    assert not TitleWord.objects.exists()
+    assert not Searchable.objects.exists()
 
 
 def test_search_finds_recipients_that_were_inserted_before_their_document(acme: Tenant) -> None:

@@ -15,6 +15,7 @@ from apikeys import mails as keys
 from apikeys.usage import purge as usage
 from config.management.progress import ProgressCommand
 from config.management.shutdown import Shutdown, graceful_shutdown
+from documents.search import outdated
 from events import purge as events
 from events.webhooks import secrets, services
 from workspaces import counts, mails
@@ -26,6 +27,7 @@ EVERY = 600.0  # seconds between two times with --follow
 # Each is done until it returns something false. None waits for anything but the database.
 JOBS: dict[str, Callable[[], object]] = {
     "folding the counts of /me": counts.fold,
+    "writing what the search keeps of documents": outdated.write_outdated,
     "deleting old usage of keys and refused requests": usage.purge,
     "deleting old events and deliveries": events.purge,
     "deleting expired sessions": partial(call_command, "clearsessions"),
