@@ -12,7 +12,7 @@ _WORDS = r"""
         FROM documents_words(text) AS word, documents_beginnings(word) AS each GROUP BY word
     )
     FROM (SELECT DISTINCT
-        unnest(string_to_array(btrim(documents_folded(%(title)s)), ' '))
+        left(unnest(string_to_array(btrim(documents_folded(%(title)s)), ' ')), 60)
     ) AS asked (text)
 """
 

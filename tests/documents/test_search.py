@@ -6,13 +6,22 @@ from datetime import datetime, timedelta
 from typing import Any
 from urllib.parse import quote, urlencode
 
+import psycopg
 import pytest
-from django.db import transaction
+from django.db import connection, transaction
 
 from config.api.errors import InvalidParameter
 from config.api.parameters import LIMIT_EXPECTED
-from documents.models import Document, DocumentStatus, Recipient, RecipientStatus, Searchable
+from documents.models import (
+    Document,
+    DocumentStatus,
+    Outdated,
+    Recipient,
+    RecipientStatus,
+    Searchable,
+)
 from documents.search import queries
+from documents.search.outdated import write_outdated
 from documents.search.parameters import (
     ADDRESS_EXPECTED,
     CURSOR_EXPECTED,
@@ -24,6 +33,7 @@ from documents.search.parameters import (
 from tests.support import factories
 from tests.support.cast import pages
 from tests.support.client import forget_requests
+from tests.support.database import url_of
 from tests.support.factories import Tenant, at, uid
 
 START = at("2026-03-01 00:00:00")
@@ -254,3 +264,67 @@ def test_search_stores_any_title(acme: Tenant) -> None:
     long = "\ufdfa" * 500
     factories.listed(acme.workspace, 1, title=long)
     assert acme.get(f"/search?title={quote(long[:200])}").json()["data"]
+
+
+@pytest.mark.usefixtures("transactional_db")
+def test_search_finds_what_writers_have_changed_who_never_wait_for_each_other(
+    acme: Tenant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each of two changes a recipient of both documents, in opposite orders, then one document."""
+    monkeypatch.setattr(queries, "NEWEST", 1)  # others are found by their tokens
+    documents = factories.listed(acme.workspace, 3)[1:]
+    people = [
+        [factories.recipient(each, email=f"{name}@example.com", order=n) for each in documents]
+        for n, name in enumerate(("ada", "bob"))
+    ]
+    change = "UPDATE documents_recipient SET status = 'DECLINED' WHERE id = %s"
+    title = "UPDATE documents_document SET title = 'New', sent_at = NULL WHERE id = %s"
+    url = url_of(str(connection.settings_dict["NAME"]), "DATABASE_URL")
+    with psycopg.connect(url) as first, psycopg.connect(url) as second:
+        for writer in (first, second):
+            writer.execute("SET lock_timeout = '1s'")
+        first.execute(change, [people[0][0].pk])
+        second.execute(change, [people[1][1].pk])
+        first.execute(change, [people[0][1].pk])
+        second.execute(change, [people[1][0].pk])
+        second.execute(title, [documents[0].pk])
+
+    def found(query: str) -> set[str]:
+        response = acme.get(f"/search?{query}")
+        return {document["id"] for document in response.json()["data"]}
+
+    def finds_all() -> bool:
+        both = {str(each.pk) for each in documents}
+        declined = [
+            f"recipient={name}@example.com&recipientStatus=DECLINED" for name in ("ada", "bob")
+        ]
+        return (
+            all(found(query) == both for query in (*declined, "recipientStatus=DECLINED"))
+            and found(f"{declined[0]}&title=new") == {str(documents[0].pk)}
+            and not found("recipientStatus=DECLINED&sentFrom=2020-01-01&title=new")
+        )
+
+    assert Outdated.objects.exists()
+    assert finds_all()
+    assert not write_outdated()
+    assert not Outdated.objects.exists()
+    assert finds_all()
+
+
+@pytest.mark.usefixtures("transactional_db")
+def test_search_keeps_nothing_of_a_document_that_was_deleted_while_its_row_was_locked(
+    acme: Tenant,
+) -> None:
+    gone, deleted = factories.listed(acme.workspace, 2)
+    url = url_of(str(connection.settings_dict["NAME"]), "DATABASE_URL")
+    with psycopg.connect(url) as other:
+        other.execute("SELECT FROM documents_searchable FOR UPDATE")
+        Document.objects.filter(pk=gone.pk).delete()
+        Document.objects.filter(pk=deleted.pk).update(deleted_at=START)
+        assert acme.get("/search?title=agreement").json()["data"] == []
+        assert not write_outdated()
+        assert Searchable.objects.count() == 2
+        assert Outdated.objects.exists()
+    assert not write_outdated()
+    assert not Searchable.objects.exists()
+    assert not Outdated.objects.exists()
