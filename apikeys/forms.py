@@ -66,6 +66,5 @@ class RollForm(ExpiryForm):
     field_order = ("old_key_ends", "expires")
 
     def ends_in(self) -> timedelta | None:
-        """How long the old key still works; None if it does not end by itself."""
         chosen = self.cleaned_data["old_key_ends"]
         return None if chosen == NEVER else timedelta(hours=int(chosen))

@@ -157,7 +157,6 @@ class ApiKey(models.Model):
 
     @property
     def was_used_lately(self) -> bool:
-        """Whether a program may need it now: it works, and was used within a day."""
         if self.last_used_at is None or self.state.has_ended:
             return False
         return self.last_used_at > timezone.now() - timedelta(days=1)
@@ -215,7 +214,6 @@ class ApiKey(models.Model):
 
     @transaction.atomic
     def delete_by(self, *, by: User) -> None:
-        """Stops the key and removes it; its name and prefix stay in the audit log."""
         facts = self.snapshot()
         deleted, _ = ApiKey.objects.filter(pk=self.pk).delete()
         if deleted:

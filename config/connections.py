@@ -105,7 +105,6 @@ class _Owner:
 
 
 def close_with_thread(connection: Any, **kwargs: Any) -> None:
-    """Closes a new connection when its thread ends, at the latest."""
     if connection in connections.all(initialized_only=True):  # not a copy
         _thread.owner = _Owner()
         weakref.finalize(_thread.owner, connection.connection.close)

@@ -56,7 +56,6 @@ def required(name: str, *, help: str) -> str:
 
 
 def text(name: str, default: str = "", *, help: str) -> str:
-    """The variable's value without surrounding whitespace; `default` if unset or empty."""
     return _read(name, default, help) or default
 
 

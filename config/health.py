@@ -49,13 +49,13 @@ def _check_parts(states: dict[str, str]) -> None:
 
 @csrf_exempt  # a 405, also where pages are served
 @require_safe
-def live(request: HttpRequest) -> HttpResponse:
+def healthz(request: HttpRequest) -> HttpResponse:
     return json_response({"status": "ok"})
 
 
 @csrf_exempt
 @require_safe
-def ready(request: HttpRequest) -> HttpResponse:
+def readyz(request: HttpRequest) -> HttpResponse:
     """`/readyz`: 503 if it cannot serve; `degraded` if it can, with less.
 
     One request at a time waits for a check. The others get the last result, so that they hold no

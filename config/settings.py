@@ -17,11 +17,7 @@ from config.request import logs
 BASE_DIR = Path(__file__).resolve().parent.parent
 # Decides the apps, the middleware and the URLs. Commands have all of them (`manage.py`).
 ROLE = env.choice(
-    "ROLE",
-    "all",
-    "api",
-    "pages",
-    help="what a process serves: `api`, `pages` or `all`; the units set it",
+    "ROLE", "all", "api", "pages", help="what a process serves: `api`, `pages` or `all`"
 )
 SERVES_API = ROLE != "pages"
 SERVES_PAGES = ROLE != "api"
@@ -57,9 +53,10 @@ if not BASE_URL and HTTPS_ONLY and ALLOWED_HOSTS:  # else the host that the page
     BASE_URL = f"https://{ALLOWED_HOSTS[0].lstrip('.')}"
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if TRUSTED_PROXIES else None
 SECURE_SSL_REDIRECT = SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS_ONLY
+HEALTH_PATHS = ("healthz", "readyz", "metrics")  # a view each, in `config.health`
 # The API refuses plain HTTP instead: a client that follows redirects would send its key unencrypted
 # every time and not notice. Health checks come from the machine itself.
-SECURE_REDIRECT_EXEMPT = [r"^api/v1(/|$)", "^(healthz|readyz|metrics)$"]
+SECURE_REDIRECT_EXEMPT = [r"^api/v1(/|$)", f"^({'|'.join(HEALTH_PATHS)})$"]
 SECURE_HSTS_SECONDS = 365 * 24 * 60 * 60 if HTTPS_ONLY else 0
 SILENCED_SYSTEM_CHECKS = [
     "security.W005",  # HSTS for subdomains: other services may be there
@@ -133,12 +130,12 @@ TEMPLATES: list[dict[str, Any]] = [
 STATIC_URL = "/static/"
 STATICFILES_DIRS = [("examples", BASE_DIR / "examples")]
 WHITENOISE_KEEP_ONLY_HASHED_FILES = True
+WHITENOISE_ADD_HEADERS_FUNCTION = static_files.add_headers
 # `collectstatic` writes them there, compressed, with a hash in each name: browsers and caches keep
 # them for a year.
 STATIC_ROOT = env.text(
     "STATIC_ROOT", help="the folder that `collectstatic` fills; if not set, `static` in the release"
 ) or str(BASE_DIR / "static")
-WHITENOISE_ADD_HEADERS_FUNCTION = static_files.add_headers
 
 # --- Database --------------------------------------------------------------------------------
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
@@ -188,11 +185,7 @@ _PDFS = {
     "secret_key": env.text("S3_SECRET_ACCESS_KEY", help="the secret key of the object storage")
     or None,
     "security_token": None,  # a token among boto3's own variables is not of these keys
-    "region_name": env.text(
-        "S3_REGION",
-        "us-east-1",
-        help="the region of the bucket; a file is not read with another one",
-    ),
+    "region_name": env.text("S3_REGION", "us-east-1", help="the region of the bucket itself"),
     "object_parameters": {"ServerSideEncryption": _ENCRYPTION} if _ENCRYPTION else {},
 }
 _WITNESS = {
@@ -275,7 +268,6 @@ REST_FRAMEWORK = {
     "DEFAULT_PERMISSION_CLASSES": ["workspaces.api_access.WorkspaceMayUseApi"],
     "EXCEPTION_HANDLER": "config.api.exceptions.exception_handler",
     "UNAUTHENTICATED_USER": None,
-    "URL_FORMAT_OVERRIDE": None,
 }
 
 # --- Time and sign-in ------------------------------------------------------------------------

@@ -29,11 +29,7 @@ api = [
 urlpatterns: list[Any] = []
 if settings.SERVES_API:  # first: each pattern before the one that matches takes 3 µs
     urlpatterns += api
-urlpatterns += [
-    path("healthz", health.live),
-    path("readyz", health.ready),
-    path("metrics", health.metrics),
-]
+urlpatterns += [path(name, getattr(health, name)) for name in settings.HEALTH_PATHS]
 if settings.SERVES_PAGES:
     urlpatterns.append(path("", include("config.console.urls")))
 

@@ -14,7 +14,6 @@ TIME = "%Y-%m-%d %H:%M:%S UTC"
 
 
 def add_reasons(rows: Sequence[RefusedRequest]) -> None:
-    """Adds to each 401 why what was sent is no valid key, and whose key it was."""
     of_keys = [row for row in rows if row.status == 401 and row.key_prefix]
     prefixes = {row.key_prefix for row in of_keys}
     found = ApiKey.objects.filter(prefix__in=prefixes).select_related("workspace", "revoked_by")
@@ -26,10 +25,7 @@ def add_reasons(rows: Sequence[RefusedRequest]) -> None:
 
 
 def _of_key(row: RefusedRequest, key: ApiKey | None, deleted: AuditEntry | None) -> str:
-    """Why what was sent does not work, though it has the form of a key.
-
-    A row names a key only if the whole key was sent. A deleted one leaves nothing to compare.
-    """
+    """A row names a key only if the whole key was sent. A deleted one leaves nothing to compare."""
     if key is None and deleted:
         when = f"was deleted at {deleted.created_at:{TIME}} by {deleted.person}"
         return f"What was sent begins like the key “{deleted.key_name}”, which {when}."

@@ -17,45 +17,36 @@ class ApiError(APIException):
 
     Attributes:
         status_code: the HTTP status.
-        code: one word for the error, for programs: the header `Error-Code`. It never changes.
-        text: the sentence in `error`.
+        default_code: one word for the error, for programs: `Error-Code`. It never changes.
+        default_detail: the sentence in `error`.
         headers: headers that the response has besides those of every response.
         reason: why, for the log; it may say what the response must not.
         cause: of a 503, the part that fails, in one word, for the log.
     """
 
-    code: str
-    text = ""
-
     def __init__(
         self,
-        text: str | None = None,
+        detail: str | None = None,
         *,
         headers: dict[str, str] | None = None,
         reason: str = "",
         cause: str | None = None,
     ) -> None:
-        self.text = text or self.text
-        self.headers = headers or {}
+        super().__init__(detail)
+        self.headers = {"Error-Code": self.default_code, **(headers or {})}
         self.reason = reason
         self.cause = cause
-        super().__init__(self.text)
 
     @property
     def body(self) -> dict[str, Any]:
-        return {"error": self.text}
+        return {"error": str(self.detail)}
 
 
 class InvalidParameter(ApiError):
-    """A query parameter is not valid. The text names it and says what it must be.
-
-    Args:
-        expected: what it must be.
-        problem: what is wrong with it.
-    """
+    """A query parameter is not valid. The text names it and says what it must be."""
 
     status_code = 400
-    code = "invalid_parameter"
+    default_code = "invalid_parameter"
 
     def __init__(self, name: str, expected: str, problem: str = "is not valid") -> None:
         super().__init__(f"The query parameter '{name}' {problem}: it must be {expected}.")
@@ -63,8 +54,8 @@ class InvalidParameter(ApiError):
 
 class InvalidRequest(ApiError):
     status_code = 400
-    code = "invalid_request"
-    text = "The request is not valid."
+    default_code = "invalid_request"
+    default_detail = "The request is not valid."
 
 
 class InvalidKey(ApiError):
@@ -72,8 +63,8 @@ class InvalidKey(ApiError):
     expired or deleted. The response is the same for all of these."""
 
     status_code = 401
-    code = "invalid_key"
-    text = (
+    default_code = "invalid_key"
+    default_detail = (
         "A valid API key is required. Send it in the header 'Authorization: Bearer dtd_...'; "
         "a workspace admin can create one in the developer settings."
     )
@@ -84,15 +75,11 @@ class InvalidKey(ApiError):
 
 class PlanRequired(ApiError):
     """The key is valid, but its workspace's plan does not include the API. The key works again
-    after a move to Pro or Business.
-
-    Args:
-        upgrade: the plan to move to, None when none is offered.
-    """
+    after a move to `upgrade`; None if no plan is offered."""
 
     status_code = 402
-    code = "plan_limit"
-    text = (
+    default_code = "plan_limit"
+    default_detail = (
         "The API is available on the Pro and Business plans; this workspace's plan does not "
         "include it."
     )
@@ -103,14 +90,14 @@ class PlanRequired(ApiError):
 
     @property
     def body(self) -> dict[str, Any]:
-        details = {"code": self.code, "upgrade": self.upgrade, "href": settings.UPGRADE_URL}
+        details = {"code": self.default_code, "upgrade": self.upgrade, "href": settings.UPGRADE_URL}
         return {**super().body, "details": details}
 
 
 class HttpsRequired(ApiError):
     status_code = 403
-    code = "https_required"
-    text = (
+    default_code = "https_required"
+    default_detail = (
         "The API needs HTTPS: use https://. A key in this request was sent unencrypted: "
         "revoke it and create another."
     )
@@ -118,8 +105,10 @@ class HttpsRequired(ApiError):
 
 class WorkspaceSuspended(ApiError):
     status_code = 403
-    code = "workspace_suspended"
-    text = "This workspace is suspended, so its API keys are refused. Please contact support."
+    default_code = "workspace_suspended"
+    default_detail = (
+        "This workspace is suspended, so its API keys are refused. Please contact support."
+    )
 
 
 class DocumentNotFound(ApiError):
@@ -127,14 +116,14 @@ class DocumentNotFound(ApiError):
     of these."""
 
     status_code = 404
-    code = "document_not_found"
-    text = "There is no such document in this workspace."
+    default_code = "document_not_found"
+    default_detail = "There is no such document in this workspace."
 
 
 class DocumentNotComplete(ApiError):
     status_code = 404
-    code = "document_not_complete"
-    text = (
+    default_code = "document_not_complete"
+    default_detail = (
         "The document is not complete: its signed file and certificate exist once everyone has "
         "finished. Use type=original for the file as uploaded."
     )
@@ -142,14 +131,14 @@ class DocumentNotComplete(ApiError):
 
 class PathNotFound(ApiError):
     status_code = 404
-    code = "path_not_found"
-    text = "The API has no such path."
+    default_code = "path_not_found"
+    default_detail = "The API has no such path."
 
 
 class MethodNotAllowed(ApiError):
     status_code = 405
-    code = "method_not_allowed"
-    text = "The API is read-only: use GET (or HEAD)."
+    default_code = "method_not_allowed"
+    default_detail = "The API is read-only: use GET (or HEAD)."
 
     def __init__(self) -> None:
         super().__init__(headers={"Allow": "GET, HEAD"})
@@ -160,8 +149,8 @@ class FileArchived(ApiError):
     once the operator has restored it, so a client should not try again by itself."""
 
     status_code = 409
-    code = "file_archived"
-    text = (
+    default_code = "file_archived"
+    default_detail = (
         "This file is in an archive and cannot be downloaded now. Please ask support to restore "
         "it; until then, another request gets the same response."
     )
@@ -172,8 +161,8 @@ class CursorExpired(ApiError):
     service was restored from a backup."""
 
     status_code = 410
-    code = "cursor_expired"
-    text = (
+    default_code = "cursor_expired"
+    default_detail = (
         "This cursor is too old: events that follow it may be missing. Take a new one with "
         "after=now, then page through GET /api/v1/documents once."
     )
@@ -181,18 +170,16 @@ class CursorExpired(ApiError):
 
 class PreconditionFailed(ApiError):
     status_code = 412
-    code = "precondition_failed"
-    text = (
+    default_code = "precondition_failed"
+    default_detail = (
         "The current version is not the one that the request names in If-Match or "
         "If-Unmodified-Since."
     )
 
 
 class RangeNotSatisfiable(ApiError):
-    """The file, of `size` bytes, has none of those that `Range` asks for."""
-
     status_code = 416
-    code = "range_not_satisfiable"
+    default_code = "range_not_satisfiable"
 
     def __init__(self, size: int) -> None:
         super().__init__(
@@ -202,15 +189,11 @@ class RangeNotSatisfiable(ApiError):
 
 
 class TooManyRequests(ApiError):
-    """The key has made all requests of its minute. The first number in the text is the seconds.
-
-    Args:
-        limit: requests that a key may make in a minute.
-        seconds: whole seconds until the next request is accepted, at least 1.
-    """
+    """The key has made all requests of its minute. The first number in the text is the seconds
+    until the next one is accepted: whole seconds, at least 1."""
 
     status_code = 429
-    code = "too_many_requests"
+    default_code = "too_many_requests"
 
     def __init__(self, limit: int, seconds: int) -> None:
         super().__init__(
@@ -222,31 +205,17 @@ class TooManyRequests(ApiError):
 
 class ServerError(ApiError):
     status_code = 500
-    code = "server_error"
-    text = "Something went wrong on our side. Please quote the Request-Id header to support."
+    default_code = "server_error"
+    default_detail = (
+        "Something went wrong on our side. Please quote the Request-Id header to support."
+    )
 
 
 class Unavailable(ApiError):
     status_code = 503
-    code = "unavailable"
-    text = f"The service cannot respond right now. Try again in {RETRY_SECONDS} seconds."
+    default_code = "unavailable"
+    default_detail = f"The service cannot respond right now. Try again in {RETRY_SECONDS} seconds."
 
     def __init__(self, *, cause: str = "", reason: str = "") -> None:
         headers = {"Retry-After": str(RETRY_SECONDS)}
         super().__init__(headers=headers, reason=reason, cause=cause)
-
-
-class Busy(Unavailable):
-    """The key, or the client's address, has too many requests under way.
-
-    Only nginx sends this and `TooManyDownloads` (`limit_conn` in deploy/nginx.conf); the tests
-    compare its responses with these classes.
-    """
-
-    code = "busy"
-    text = f"The service is busy right now. Try again in {RETRY_SECONDS} seconds."
-
-
-class TooManyDownloads(Busy):
-    code = "too_many_downloads"
-    text = f"Too many downloads are in progress. Try again in {RETRY_SECONDS} seconds."

@@ -16,14 +16,13 @@ from config.api.errors import (
     ServerError,
     Unavailable,
 )
-from config.api.responses import NOT_STORED, json_response
+from config.api.responses import json_response
 from config.connections import UNAVAILABLE
 
 logger = logging.getLogger(__name__)
 
 
 def as_api_error(exc: BaseException) -> ApiError:
-    """The API error for an exception; a `ServerError` for an unexpected one."""
     if isinstance(exc, ApiError):
         return exc
     if isinstance(exc, UNAVAILABLE):
@@ -45,14 +44,10 @@ def exception_handler(exc: Exception, context: dict[str, Any]) -> Response:
     elif isinstance(error, ServerError):
         logger.error("Responded 500", exc_info=exc)
     context["request"].notes.error = error
-    return Response(error.body, error.status_code, headers=headers_of(error))
+    return Response(error.body, error.status_code, headers=error.headers)
 
 
 def error_response(request: HttpRequest, error: ApiError) -> HttpResponse:
     """The response to an API error outside of an API view."""
     request.notes.error = error  # type: ignore[attr-defined]
-    return json_response(error.body, error.status_code, headers_of(error))
-
-
-def headers_of(error: ApiError) -> dict[str, str]:
-    return {**NOT_STORED, "Error-Code": error.code, **error.headers}
+    return json_response(error.body, error.status_code, error.headers)

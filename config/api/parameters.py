@@ -17,7 +17,6 @@ _WHOLE_NUMBER = re.compile(r"[1-9][0-9]{0,2}")
 
 
 def single(query: QueryDict, name: str, expected: str) -> str | None:
-    """The parameter's only value; None if it is not given."""
     values = query.getlist(name)
     if len(values) > 1:
         raise InvalidParameter(name, expected, "is given more than once")
@@ -27,7 +26,6 @@ def single(query: QueryDict, name: str, expected: str) -> str | None:
 
 
 def one_of(query: QueryDict, name: str, accepted: tuple[str, ...]) -> str | None:
-    """One of the accepted values; None if it is not given."""
     expected = f"one of {', '.join(accepted)}"
     value = single(query, name, expected)
     if value is not None and value not in accepted:

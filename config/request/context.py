@@ -28,11 +28,8 @@ class Notes:
     Attributes:
         client_address: as text; "" if the server does not know it.
         headers: what is added to the headers of its response.
-        key: the valid key that it has.
-        key_prefix: the public part of what it sent as a key.
+        key_prefix: the public part of what it sent as a key, also of one that is not valid.
         user: the id of the signed-in user.
-        error: the API error that is its response.
-        route: the URL pattern that its path matches.
         seconds: until its response began.
     """
 
@@ -51,7 +48,8 @@ class Notes:
         """Why the request was refused, for the log; "" if it was not."""
         if self.error is None:
             return ""
-        return (self.error.reason or self.error.text).partition("\n")[0]  # PostgreSQL sends several
+        reason = self.error.reason or str(self.error.detail)
+        return reason.partition("\n")[0]  # PostgreSQL sends several lines
 
 
 def request_id() -> str:

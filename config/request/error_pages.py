@@ -7,7 +7,7 @@ from django.core.exceptions import DisallowedHost
 from django.http import HttpRequest, HttpResponse
 from django.views import defaults
 
-from config.api.errors import InvalidRequest, PathNotFound, ServerError
+from config.api.errors import InvalidRequest, PathNotFound, ServerError, Unavailable
 from config.api.exceptions import as_api_error, error_response
 
 HOST_LENGTH = 100  # characters of a foreign host's name that an error quotes
@@ -18,10 +18,11 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
     text = None
     if isinstance(exception, DisallowedHost):
         text = "The request has no Host header."
-        if host := request.META.get("HTTP_HOST"):
-            shown = ascii(host[:HOST_LENGTH])[1:-1]
-            text = f"This service has no host '{shown}'"
-            text += ": check the name in the URL, or the Host header."
+        if sent := request.META.get("HTTP_HOST"):
+            host = ascii(sent[:HOST_LENGTH])
+            text = (
+                f"This service has no host {host}: check the name in the URL, or the Host header."
+            )
     if _gets_json(request):
         return error_response(request, InvalidRequest(text, reason=str(exception)))
     if text:
@@ -30,7 +31,6 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """404: no such URL, or no such object for this user."""
     if _gets_json(request):
         return error_response(request, PathNotFound())
     from config.console.error_pages import page  # noqa: PLC0415 - the API's process has no pages
@@ -47,8 +47,8 @@ def server_error(request: HttpRequest) -> HttpResponse:
     request.notes.error = error  # type: ignore[attr-defined]
     response: HttpResponse = defaults.server_error(request)
     response.status_code = error.status_code
-    for name, value in error.headers.items():
-        response[name] = value
+    if isinstance(error, Unavailable):
+        response["Retry-After"] = error.headers["Retry-After"]
     return response
 
 

@@ -13,10 +13,7 @@ MESSAGE_LENGTH = 800  # a line is not longer than about 1 KB, but for a tracebac
 
 
 def _cut_lines(message: str) -> str:
-    """The message with lines of a bounded length; the server's has a traceback.
-
-    Without secrets first: half a password is not recognised.
-    """
+    """Secrets are cut first: half a password is not recognised."""
     return "\n".join(line[:MESSAGE_LENGTH] for line in redact(message).split("\n"))
 
 
@@ -42,7 +39,6 @@ class JsonFormatter(logging.Formatter):
 
 
 def line_start(level: str, logger: str, message: str) -> dict[str, object]:
-    """The fields that the JSON object of every line begins with."""
     return {
         "time": datetime.now(UTC).isoformat(timespec="milliseconds"),
         "level": level,

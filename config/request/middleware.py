@@ -64,7 +64,7 @@ class HostMiddleware(CommonMiddleware):
     """Refuses a Host header that is not ours, except at the URLs of health checks and metrics."""
 
     def process_request(self, request: HttpRequest) -> HttpResponsePermanentRedirect | None:
-        if request.path_info in ("/healthz", "/readyz", "/metrics"):
+        if request.path_info.removeprefix("/") in settings.HEALTH_PATHS:
             return None
         return super().process_request(request)
 
@@ -90,12 +90,10 @@ def log_request(request: HttpRequest, response: HttpResponse, notes: Notes) -> N
         "workspace_id": str(notes.key.workspace_id) if notes.key else None,
         "client_address": notes.client_address,
         "user_agent": shown(request.META.get("HTTP_USER_AGENT", "")) or None,
+        "user": notes.user,
+        "reason": shown(notes.reason) or None,  # it may quote a header
+        "cause": notes.error.cause if notes.error else None,
     }
-    if notes.user is not None:
-        fields["user"] = notes.user
-    fields["reason"] = shown(notes.reason) if notes.error else None  # it may quote a header
-    if notes.error and notes.error.cause is not None:
-        fields["cause"] = notes.error.cause
     pairs = [f"{name}={'-' if fields[name] is None else fields[name]}" for name in TEXT_FIELDS]
     line = f"{fields['method']} {fields['path']} {status} {fields['milliseconds']} ms "
     line += " ".join(pairs)
@@ -117,7 +115,6 @@ def route_of(request: HttpRequest) -> str:
 
 
 def body_length(method: str, response: HttpResponse) -> int | None:
-    """Bytes of the body that the response is about to have; None if that is not known."""
     if method == "HEAD" or response.status_code in (204, 304):
         return 0
     length = response.get("Content-Length")

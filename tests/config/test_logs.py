@@ -45,7 +45,9 @@ FIELDS = [
     "workspace_id",
     "client_address",
     "user_agent",
+    "user",
     "reason",
+    "cause",
 ]
 
 
@@ -70,7 +72,9 @@ def test_log_as_json_has_one_object_a_request(json_server: Server, acme: Tenant)
         "workspace_id": str(acme.workspace.id),
         "client_address": "127.0.0.1",
         "user_agent": 'Agent "7"',
+        "user": None,
         "reason": None,
+        "cause": None,
     }
 
 

@@ -8,7 +8,7 @@ from pytest_django.plugin import DjangoDbBlocker
 
 from apikeys.models import ApiKey
 from audit.models import AuditEntry
-from config.management.commands.demo import load, password_of
+from config.dev.demo import load, password_of
 from documents import demo
 from documents.models import Document, StoredFile
 from tests.support import factories

@@ -10,7 +10,7 @@ from django.core.management import CommandError, call_command
 from django.test import override_settings
 
 from audit.models import AuditEntry
-from config.management.commands import run
+from config.dev.demo import receiver_variables
 from documents import demo
 from documents.models import Document
 from events.models import EventType
@@ -64,13 +64,13 @@ def test_receiver_is_not_started_if_a_user_has_changed_or_deleted_its_endpoint(
         endpoint.refresh_from_db()
         assert webhooks.receiver(demo_acme, acme.admin) is None
     services.change(endpoint, url=kept, types=endpoint.types, label="", by=acme.admin)
-    assert run.demo_receiver("http://127.0.0.1:8000")
+    assert receiver_variables("http://127.0.0.1:8000")
     services.delete(endpoint, by=acme.admin)
-    assert run.demo_receiver("http://127.0.0.1:8000") == {}
+    assert receiver_variables("http://127.0.0.1:8000") == {}
 
 
 def test_receiver_is_not_started_on_a_database_without_the_demo(acme: Tenant) -> None:
-    assert run.demo_receiver("http://127.0.0.1:8000") == {}
+    assert receiver_variables("http://127.0.0.1:8000") == {}
     assert not Endpoint.objects.exists()
 
 

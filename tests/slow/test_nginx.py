@@ -74,8 +74,8 @@ def test_nginx_refuses_the_api_over_plain_http_on_either_port(gate: Nginx, acme:
     ):
         response = gate.plain(port, path, f"Authorization: {acme.bearer}")
         assert response.status == 403
-        assert response.error == errors.HttpsRequired.text
-        assert response.headers["error-code"] == errors.HttpsRequired.code
+        assert response.error == errors.HttpsRequired.default_detail
+        assert response.headers["error-code"] == errors.HttpsRequired.default_code
         assert len(response.headers["request-id"]) == 32
 
 
@@ -109,7 +109,7 @@ def test_nginx_errors_of_its_own_are_json(gate: Nginx) -> None:
         code = response.headers["error-code"]
         assert documented[code] == status, name
         if error := ERRORS.get(status):
-            assert (response.error, code) == (error.text, error.code), name
+            assert (response.error, code) == (error.default_detail, error.default_code), name
         assert "went wrong on our side" not in response.error, name
         request_id = response.headers["request-id"]
         assert gate.logged(request_id)["request_id"] == request_id, name

@@ -2,15 +2,14 @@
 
 import base64
 from collections.abc import Iterator
-from io import StringIO
 from pathlib import Path
 
 import pytest
 from django.contrib.auth.models import User
-from django.core.management import call_command
 
 from apikeys.models import ApiKey
-from config.management.commands.demo import KEY, key_of
+from config.dev import demo
+from config.dev.demo import KEY, key_of
 from documents import storage
 from documents.models import Document
 from events.webhooks.models import Endpoint
@@ -18,6 +17,7 @@ from tests.support.browser import Browser
 from tests.support.inbox import objects
 from tests.support.server import ROOT, Server
 from tests.support.usage import refused
+from tests.support.webhooks import delivered
 from workspaces.models import Membership
 
 PICTURES = ROOT / "docs" / "pictures"
@@ -48,7 +48,7 @@ PAGES = {
 def ids(browser: Browser, service: Server) -> Iterator[dict[str, object]]:
     """The ids of the addresses: of the demo, with downloads and refused requests."""
     before = objects()
-    call_command("demo", stdout=StringIO(), stderr=StringIO())
+    demo.load(print)
     document = Document.objects.filter(workspace__name="Acme", status="COMPLETED").latest("pk")
     raw = key_of(Membership.objects.get(user__username=ADMIN), KEY)
     for file_type in ("original", "signed", "certificate"):
@@ -57,6 +57,7 @@ def ids(browser: Browser, service: Server) -> Iterator[dict[str, object]]:
     key = ApiKey.objects.get(name=KEY, workspace=document.workspace)
     refused(9, **vars(key.snapshot()))
     endpoint = Endpoint.objects.get(workspace=document.workspace)
+    delivered(endpoint)
     yield {"document": document.pk, "key": key.pk, "webhook": endpoint.pk}
     storage.delete(objects() - before)
 

@@ -63,7 +63,6 @@ class Command(ProgressCommand):
             raise CommandError(f"Not done: {', '.join(failed)}.")
 
     def _do_all(self, shutdown: Shutdown) -> list[str]:
-        """Does each job, whatever becomes of the others; returns those that have failed."""
         failed = []
         for name, job in JOBS.items():
             try:

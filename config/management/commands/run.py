@@ -18,13 +18,9 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import connections
 
 from config import env
-from config.dev import services
+from config.dev import demo, services
 from config.dev.services import HOST, Program
-from config.management.commands import demo as demo_command
 from config.ports import free_port, usable_port
-from documents import demo
-from events.webhooks import demo as webhooks
-from workspaces.models import Membership
 
 THREADS = 64  # each download takes one here, where no nginx serves it
 PROGRAMS = {
@@ -53,17 +49,17 @@ class Command(BaseCommand):
             if name != "seal_audit" or settings.AUDIT_SIGNING_KEY
         ]
         programs[0].port = port
-        text = [f"\nReady: {base}\n", *demo_command.text(base)]
-        if variables := demo_receiver(base):
+        text = [f"\nReady: {base}\n", *demo.text(base)]
+        if variables := demo.receiver_variables(base):
             received = folder / "received"
             command = [sys.executable, "examples/receive.py", "--to", received]
             options = {"env": os.environ | variables, "stdout": None}
             programs.append(Program("receive.py", command, folder / "run.log", **options))
-            complete = ["env", f"DATA_DIR={folder}", sys.executable, "manage.py"]
+            manage = shlex.join(["env", f"DATA_DIR={folder}", sys.executable, "manage.py"])
             text += [
                 f"\nWebhooks: examples/receive.py saves what Acme completes in {received}",
                 "Complete a document in another terminal, and watch it arrive here:",
-                f"  {shlex.join([*complete, 'complete_document'])}",
+                f"  {manage} complete_document",
             ]
         text += [f"\nRequests and errors are in {folder / 'run.log'}"]
         text += ["Stop with Ctrl-C. The data stays for the next start."]
@@ -80,7 +76,7 @@ class Command(BaseCommand):
         if done.returncode:
             raise CommandError("The database could not be prepared.")
         call_command("collectstatic", interactive=False, clear=True, verbosity=0)
-        demo_command.load(self.stdout.write)
+        demo.load(self.stdout.write)
         with contextlib.suppress(CommandError):  # a page says that the log is damaged
             call_command("verify_audit", stdout=StringIO())
 
@@ -106,14 +102,3 @@ class Command(BaseCommand):
         finally:
             env.file().unlink(missing_ok=True)  # somebody may have deleted the folder
         raise CommandError(f"The server has ended, so everything ends; see {programs[0].log}")
-
-
-def demo_receiver(base: str) -> dict[str, str]:
-    """The variables of the example receiver, for the demo's workspace Acme, if there is one."""
-    admin = Membership.objects.admins().filter(workspace=demo.ACME.id).first()
-    found = webhooks.receiver(admin.workspace, admin.user) if admin else None
-    if admin is None or found is None:
-        return {}
-    key = demo_command.key_of(admin, "receive.py")
-    variables = {"DTD_BASE_URL": base, "DTD_API_KEY": key, "PYTHONPATH": "client"}
-    return variables | {"PORT": str(found[0]), "DTD_WEBHOOK_SECRET": found[1]}

@@ -1,10 +1,11 @@
-"""demo: loads the demo's data into an empty database, and prints its keys and logins."""
+"""The demo of `make run`: its data, keys and logins."""
 
 import base64
 import contextlib
 import hmac
 import itertools
-from typing import Any
+import random
+from datetime import timedelta
 from uuid import UUID
 
 from django.conf import settings
@@ -14,8 +15,8 @@ from django.urls import reverse
 
 from apikeys import keys
 from apikeys.models import AlreadyIssued, ApiKey
-from config.dev import past
-from config.management.progress import ProgressCommand, Report
+from apikeys.usage.models import KeyUsage
+from config.management.progress import Report
 from config.request.redaction import PREFIX
 from documents import demo
 from events.webhooks import demo as webhooks
@@ -24,23 +25,31 @@ from workspaces.models import Membership, Workspace
 KEY = "make run"  # the name of the key that is printed
 
 
-class Command(ProgressCommand):
-    help = "Loads the demo into an empty database, and prints its keys, logins and a curl line."
-
-    def handle(self, **options: Any) -> None:
-        load(self.report)
-        self.stdout.write("\n".join(text(settings.BASE_URL or "http://127.0.0.1:8000")))
-
-
 @transaction.atomic
 def load(report: Report) -> None:
+    """Loads the demo's data, if the database is empty."""
     if not Workspace.objects.exists():
         demo.load(report, password_of)
-        report("Thirty days of use …")
         admin = Membership.objects.admins().get(workspace=demo.ACME.id)
         webhooks.receiver(admin.workspace, admin.user)  # makes the endpoint
         key_of(admin, KEY)
-        past.invent(ApiKey.objects.get(workspace=admin.workspace, name=KEY))
+        invent_usage(ApiKey.objects.get(workspace=admin.workspace, name=KEY))
+
+
+def invent_usage(key: ApiKey) -> None:
+    """Thirty days of requests, so that the charts show something.
+
+    The audit log has none of it, since each entry has the time at which it was written. So there
+    are no downloads.
+    """
+    chance = random.Random(1)  # noqa: S311 - no secret
+    whose = {"key_id": key.pk, "workspace_id": key.workspace_id}
+    for ago in range(1, 30):
+        counts = {"ok": 40 * chance.randrange(3, 16), "errors": 0, "limited": 0, "downloads": 0}
+        KeyUsage.objects.create(day=keys.today() - timedelta(days=ago), **whose, **counts)
+    key.created_at -= timedelta(days=30)
+    key.last_used_at = key.created_at + timedelta(days=29)
+    key.save()
 
 
 def text(base: str) -> list[str]:
@@ -62,6 +71,22 @@ def text(base: str) -> list[str]:
     if settings.SECOND_FACTOR == "nobody":
         lines.append("  They need no second factor. With one: SECOND_FACTOR=admins make run")
     return [*lines, f"\nE-mails: {base}{reverse('admin:mailbox')}"]
+
+
+def receiver_variables(base: str) -> dict[str, str]:
+    """The variables of `examples/receive.py`, for the workspace Acme, if there is one."""
+    admin = Membership.objects.admins().filter(workspace=demo.ACME.id).first()
+    found = webhooks.receiver(admin.workspace, admin.user) if admin else None
+    if admin is None or found is None:
+        return {}
+    port, secret = found
+    return {
+        "DTD_BASE_URL": base,
+        "DTD_API_KEY": key_of(admin, "receive.py"),
+        "DTD_WEBHOOK_SECRET": secret,
+        "PORT": str(port),
+        "PYTHONPATH": "client",
+    }
 
 
 def key_of(membership: Membership, name: str) -> str:
