@@ -14,5 +14,7 @@ STATUSES = ("DRAFT", "SENT", "VIEWED", "COMPLETED", "DECLINED", "CANCELLED", "EX
 
 class StatusFilter(BaseFilterBackend):
     def filter_queryset(self, request: Request, queryset: Any, view: APIView) -> Any:
-        status = one_of(request.query_params, "status", STATUSES)
-        return queryset.with_status(status) if status else queryset
+        query = request.query_params
+        if "status" in query:
+            return queryset.with_status(one_of(query, "status", STATUSES))
+        return queryset
