@@ -37,9 +37,6 @@ class DocumentFilter(FilterForm):
     Args:
         documents: those that the user may see.
         own: the workspaces that the user may choose from, id → what to call it; None for all.
-
-    Attributes:
-        ids: what `q` finds, whatever other filters but the workspace say.
     """
 
     q = SearchField(
@@ -54,7 +51,7 @@ class DocumentFilter(FilterForm):
     )
     recipient_status = any_of("Recipient’s status", RecipientStatus.choices)
     created_from, created_before = day("Created from"), day("Created before")
-    ids: list[UUID]
+    ids: list[UUID]  # what `q` finds, whatever other filters but the workspace say
 
     def __init__(
         self, data: QueryDict, documents: QuerySet[Document], own: Mapping[UUID, str] | None

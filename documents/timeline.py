@@ -45,19 +45,20 @@ def events(request: HttpRequest, document: Document) -> tuple[list[Event], bool]
 
 
 def _of_fields(document: Document) -> Iterator[Event]:
-    now = timezone.now()
+    now, expires = timezone.now(), document.expires_at
     times = (
         (document.created_at, "done", "Created"),
         (document.sent_at, "done", "Sent"),
         (document.completed_at, "done", COMPLETED),
-        (document.expires_at, "ended", "Expired"),
         (document.deleted_at, "ended", "Deleted"),
     )
     for at, state, text in times:
-        if at and at > now and document.status in OPEN:
-            yield Event(at, "now", "Expires")
-        elif at and at <= now and (text != "Expired" or document.status == Document.Status.EXPIRED):
+        if at and at <= now:
             yield Event(at, state, text)
+    if expires and expires <= now and document.status == Document.Status.EXPIRED:
+        yield Event(expires, "ended", "Expired")
+    if expires and expires > now and document.status in OPEN:
+        yield Event(expires, "now", "Expires")
 
 
 def _of_recipient(recipient: Recipient) -> Iterator[Event]:

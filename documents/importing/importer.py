@@ -49,9 +49,6 @@ class Importer:
     Args:
         folder: of the PDFs.
         report: called with a line for each refused line, each note, and each full batch.
-
-    Attributes:
-        counts: of documents created and updated, files stored, and lines refused.
     """
 
     def __init__(self, workspace: Workspace, folder: Path, report: Report) -> None:
@@ -71,8 +68,7 @@ class Importer:
             batches: Iterable[list[Line]] = in_batches(self._valid_lines(content, shutdown))
             if strict:  # all are read, then all their files are uploaded, then all are written
                 batches = list(batches)
-                if self.counts["refused"]:
-                    batches.clear()
+                self._require_none_refused()
                 for batch in batches:
                     self._upload(batch)
             with transaction.atomic() if strict else nullcontext():
@@ -80,8 +76,8 @@ class Importer:
                     self._write(batch)
                     if len(batch) == BATCH:
                         self.report(f"line {batch[-1].number:,} …")
-                if strict and (refused := self.counts["refused"]):
-                    raise CommandError(f"Refused lines: {refused:,}. Nothing was imported.")
+                if strict:
+                    self._require_none_refused()
 
     def _valid_lines(self, content: Iterable[bytes], shutdown: Shutdown) -> Iterator[Line]:
         for number, line in enumerate(content, 1):
@@ -112,6 +108,10 @@ class Importer:
         self.counts["refused"] += 1
         text = "".join(c if c.isprintable() else " " for c in redact(str(problem))[:SHOWN])
         self.report(f"line {number}, {text}")
+
+    def _require_none_refused(self) -> None:
+        if refused := self.counts["refused"]:
+            raise CommandError(f"Refused lines: {refused:,}. Nothing was imported.")
 
     def _write(self, batch: Sequence[Line]) -> None:
         """Writes lines in one transaction, or each in its own if one of them is refused."""

@@ -176,6 +176,16 @@ def test_timeline_of_an_admin_has_no_entries_of_another_workspace(
     assert "Umbrella sync" in body(signed_in(support()).get(page_of(document)))
 
 
+def test_timeline_says_once_when_a_document_expires_or_has_expired(
+    acme: Tenant, sam: Client
+) -> None:
+    past, future = at("2026-03-01 09:00:00"), at("2126-03-01 09:00:00")
+    for status, expires, text in (("SENT", future, "Expires"), ("EXPIRED", past, "Expired")):
+        document = factories.document(acme.workspace, status, sent_at=future, expires_at=expires)
+        html = body(sam.get(page_of(document)))
+        assert re.findall(r"</time> (Expire[sd])", html) == [text]
+
+
 def test_documents_admin_names_a_parameter_that_is_not_valid(lease: Document, sam: Client) -> None:
     for query in (
         *("q=x", "q=%00", "q=1", "after=1.1", f"after=1.{'a' * 5000}", f"before={uid(1)}"),
