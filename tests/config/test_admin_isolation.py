@@ -136,7 +136,6 @@ def belongings(acme: Tenant) -> Belongings:
 
 
 def patterns(resolver: URLResolver | None = None) -> Iterator[URLPattern]:
-    """Each address below /admin/."""
     if resolver is None:
         [resolver] = [
             each
@@ -151,7 +150,6 @@ def patterns(resolver: URLResolver | None = None) -> Iterator[URLPattern]:
 
 
 def names() -> list[str]:
-    """The names of the addresses; signing out comes last."""
     found = {pattern.name for pattern in patterns() if pattern.name}
     return sorted(found, key=lambda name: (name == "logout", name))
 
@@ -163,7 +161,6 @@ def model_of(name: str) -> str:
 
 
 def parts_of(name: str) -> set[str]:
-    """The names of the address's parts."""
     [found] = {
         frozenset(pattern.pattern.regex.groupindex)
         for pattern in patterns()
@@ -173,7 +170,6 @@ def parts_of(name: str) -> set[str]:
 
 
 def addresses(name: str, ids: list[str]) -> list[str]:
-    """The addresses of this name, with each of the ids."""
     parts = parts_of(name)
     if not parts:
         return [reverse(f"admin:{name}")]
@@ -221,7 +217,6 @@ def post_to_list(ids: list[str]) -> dict[str, Any]:
 
 
 def text_of(response: Any) -> str:
-    """All that a response says."""
     content = b"".join(response.streaming_content) if response.streaming else response.content
     return f"{response.headers}{response.cookies}{content.decode()}"
 

@@ -15,7 +15,6 @@ SEARCH = reverse("admin:search")
 
 
 def target(client: Client, text: str) -> str:
-    """Where a search with one result leads."""
     return str(client.get(SEARCH, {"q": text})["Location"])
 
 

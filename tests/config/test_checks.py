@@ -44,7 +44,6 @@ Check = Callable[..., list[CheckMessage]]
 
 
 def found(check: Check) -> str:
-    """What a check finds, with ids."""
     return "\n".join(f"{each.id} {each.msg}" for each in check(databases=["default"]))
 
 

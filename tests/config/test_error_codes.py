@@ -22,7 +22,6 @@ OF_NGINX = {
 
 
 def kinds(base: type[ApiError] = ApiError) -> Iterator[type[ApiError]]:
-    """Every class of the errors table."""
     for kind in base.__subclasses__():
         yield kind
         yield from kinds(kind)

@@ -21,7 +21,6 @@ RECIPIENT_STATUS = ["PENDING", "SENT", "VIEWED", "SIGNED", "APPROVED", "DECLINED
 
 
 def name_of(schema: Json) -> str:
-    """The component that a schema is a reference to."""
     return str(schema["$ref"].rpartition("/")[2])
 
 
@@ -55,7 +54,6 @@ def kind(schema: Json) -> tuple[str, bool]:
 
 
 def kinds(schema: Json) -> dict[str, tuple[str, bool]]:
-    """The fields of an object."""
     return {name: kind(value) for name, value in schema["properties"].items()}
 
 

@@ -21,7 +21,6 @@ from tests.support.factories import Tenant
 
 
 def check(*words: str) -> tuple[list[Any], str]:
-    """The findings of the command, and its error."""
     out, error = io.StringIO(), ""
     try:
         call_command("check_files", *words, stdout=out, stderr=io.StringIO())

@@ -21,7 +21,6 @@ from workspaces.plans import Plan
 
 @pytest.fixture(autouse=True, scope="module")
 def _demo(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
-    """The demo, loaded for all tests of this file."""
     with django_db_blocker.unblock():
         before = objects()
         load(print)

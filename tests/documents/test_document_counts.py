@@ -25,7 +25,6 @@ from workspaces.serializers import Counts
 
 
 def document_counts(workspace_id: UUID) -> Counts:
-    """What /me says."""
     return counts.counts(workspace_id)
 
 

@@ -40,7 +40,6 @@ def many(count: int, **fields: Any) -> list[Value]:
 
 
 def downloads(tenant: Tenant, value: Value) -> dict[str, bytes]:
-    """Every file of a document."""
     types = ["original"]
     types += ["signed", "certificate"] if value["status"] == "COMPLETED" else []
     path = f"/documents/{value['id']}/download?type="

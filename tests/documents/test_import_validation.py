@@ -85,7 +85,6 @@ def locked(password: str) -> bytes:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with files of every kind."""
     outside = tmp_path_factory.mktemp("outside").resolve()
     path = outside / "folder"
     (path / "inside").mkdir(parents=True)

@@ -107,7 +107,6 @@ exit 1
 
 @contextmanager
 def step(name: str) -> Iterator[None]:
-    """Prints the step's name and seconds."""
     started = time.monotonic()
     print(f"{name:70}", end="", flush=True)
     yield

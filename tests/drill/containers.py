@@ -161,7 +161,6 @@ def prepare(folder: Path) -> None:
 
 
 def main(folder: Path) -> None:
-    """Builds the images in the folder, and uses them."""
     prepare(folder)
     rclone = str(CHECKOUT / ".venv/bin/rclone")
     # When the shell ends, so does all that it has started and mounted.

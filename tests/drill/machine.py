@@ -47,7 +47,6 @@ def alone() -> Iterator[None]:
 
 
 def bare_debian(folder: Path, *packages: str) -> None:
-    """A bare Debian with this machine's DNS and trust."""
     included = [f"--include={','.join(packages)}"] if packages else []
     words = ["debootstrap", "--variant=minbase", *included, "bookworm", str(folder)]
     subprocess.run(words, check=True, stdout=subprocess.DEVNULL)
@@ -99,7 +98,6 @@ class Machine:
         return subprocess.run(words, capture_output=True, text=True).stdout.strip()
 
     def command(self, words: list[str]) -> list[str]:
-        """The command line that runs these words inside."""
         variables = [
             f"{name}={os.environ[name]}" for name in os.environ if PASSED_ON.fullmatch(name)
         ]

@@ -77,7 +77,6 @@ class Browser:
         self._pages = itertools.count(1)
 
     def open(self, path: str) -> None:
-        """Goes to an address of the server."""
         self.driver.get(f"{self.url}{path}")
 
     def log_in(self, user: User) -> None:
@@ -89,7 +88,6 @@ class Browser:
         self.cdp("Network.setCookie", name="sessionid", value=session, url=self.url, httpOnly=True)
 
     def forget(self) -> None:
-        """Deletes all cookies."""
         self.cdp("Network.clearBrowserCookies")
 
     def leave(self) -> None:
@@ -100,7 +98,6 @@ class Browser:
         self.open("/healthz")
 
     def find(self, selector: str) -> WebElement:
-        """The first element that a CSS selector matches."""
         return self.driver.find_element(By.CSS_SELECTOR, selector)
 
     @contextlib.contextmanager
@@ -133,13 +130,11 @@ class Browser:
         self.follow(self.driver.find_element(By.XPATH, xpath))
 
     def follow(self, element: WebElement) -> None:
-        """Clicks an element, and waits for the page that it leads to."""
         self.clicks += 1
         with self.next_page():
             element.click()
 
     def submit(self, field: WebElement, text: str) -> None:
-        """Types a text and Enter into a field, and waits for the page that this leads to."""
         with self.next_page():
             field.send_keys(text + Keys.ENTER)
 
@@ -156,21 +151,17 @@ class Browser:
             self.driver.refresh()
 
     def shows(self, text: str) -> bool:
-        """Whether a user can read the text, now or once the page's scripts have run."""
         return bool(eventually(lambda: text in self.text))
 
     @property
     def text(self) -> str:
-        """What a user can read."""
         return str(self.find("body").text)
 
     @property
     def source(self) -> str:
-        """All of the page."""
         return str(self.driver.page_source)
 
     def cdp(self, command: str, **parameters: Any) -> Any:
-        """A command of Chromium's own protocol."""
         return self.driver.execute_cdp_cmd(command, parameters)
 
     def check_layout(self, name: str, checked: Mapping[str, Sequence[str]] = CHECKED) -> None:
@@ -206,11 +197,9 @@ class Browser:
         return [each for each in messages if "Content Security Policy" in each]
 
     def _fits(self, width: int) -> bool:
-        """Whether no part of the page is outside of this width, and no table is cut."""
         return bool(self.driver.execute_script(FITS, width))
 
     def _keep_pictures(self, name: str) -> None:
-        """Keeps a picture of the whole page in each colour scheme."""
         SCREENSHOTS.mkdir(parents=True, exist_ok=True)
         for scheme in SCHEMES:
             with self.preferring(scheme):
@@ -219,7 +208,6 @@ class Browser:
 
     @contextlib.contextmanager
     def preferring(self, scheme: str) -> Iterator[None]:
-        """The user prefers a colour scheme, inside."""
         preferred = [{"name": "prefers-color-scheme", "value": scheme}]
         self.cdp("Emulation.setEmulatedMedia", features=preferred)
         yield
@@ -228,7 +216,6 @@ class Browser:
 
 @pytest.fixture(scope="session")
 def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[webdriver.Chrome]:
-    """One Chromium for all tests; they use it through `browser`."""
     program, driver = shutil.which("chromium"), shutil.which("chromedriver")
     if not (program and driver):
         missing = "chromedriver (chromium-driver)" if program else "Chromium (chromium)"

@@ -86,7 +86,6 @@ def counted(tenant: Tenant, requests: int, least: int = 40, most: int = WINDOW) 
 
 
 def used_up(tenant: Tenant) -> Tenant:
-    """The tenant with a key that has made its 300 requests."""
     return counted(tenant, REQUESTS_PER_MINUTE)
 
 
@@ -95,14 +94,12 @@ def used_up(tenant: Tenant) -> Tenant:
 
 @pytest.fixture
 def lease(acme: Tenant) -> Document:
-    """A complete document of Acme."""
     return factories.document(
         acme.workspace, "COMPLETED", title="Lease agreement", file_name="Lease.pdf"
     )
 
 
 def path_of(document: Document, file_type: str | None = None) -> str:
-    """The path of a download."""
     return f"/documents/{document.id}/download" + (f"?type={file_type}" if file_type else "")
 
 
@@ -169,7 +166,6 @@ def settled() -> bool:
 
 
 def feed_page(tenant: Tenant, after: str | None = None, **query: str) -> Any:
-    """One page of events: the whole body."""
     query |= {"after": after} if after else {}
     text = "&".join(f"{name}={quote(value)}" for name, value in query.items())
     response = tenant.get(f"/events?{text}")
@@ -194,13 +190,11 @@ def feed(tenant: Tenant, after: str | None = None, **query: str) -> list[tuple[s
 
 
 def page_of(object: Model, name: str = "change") -> str:
-    """The address of one of the object's pages."""
     options = object._meta
     return reverse(f"admin:{options.app_label}_{options.model_name}_{name}", args=[object.pk])
 
 
 def text_of(html: str) -> str:
-    """What a reader sees."""
     return " ".join(re.sub(r"<[^>]+>", " ", html).split())
 
 
@@ -211,14 +205,12 @@ def form_of(html: str) -> dict[str, str]:
 
 
 def create_key(client: Client, name: str = "CRM sync", **fields: str) -> Any:
-    """Opens the form of a new key and sends it."""
     page = reverse("admin:apikeys_apikey_add")
     form = form_of(body(client.get(page)))
     return client.post(page, {**form, "name": name, **fields})
 
 
 def raw_of(response: Any) -> str:
-    """The raw key that a page shows."""
     [raw] = set(re.findall(r"dtd_[A-Za-z0-9]{40}", body(response)))
     return str(raw)
 
@@ -227,7 +219,6 @@ def raw_of(response: Any) -> str:
 
 
 def statements(tenant: Tenant, path: str, method: str = "GET", status: int = 200) -> list[str]:
-    """The SQL of one request."""
     with CaptureQueriesContext(connection) as captured:
         assert tenant.get(path, method).status == status
     return [query["sql"] for query in captured]
@@ -253,7 +244,6 @@ def plan(sql: str, *avoided: str) -> dict[str, Any]:
 
 
 def nodes(node: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """A plan's node and all that are below it."""
     yield node
     for child in node.get("Plans", []):
         yield from nodes(child)

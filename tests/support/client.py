@@ -157,7 +157,6 @@ def send_forms_as_browsers_do(patch: pytest.MonkeyPatch) -> None:
 
 
 def golden(name: str) -> Any:
-    """The whole expected body."""
     return json.loads((GOLDEN / f"{name}.json").read_text())
 
 

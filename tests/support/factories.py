@@ -42,7 +42,6 @@ class Tenant:
 
     @property
     def bearer(self) -> str:
-        """The Authorization header."""
         return f"Bearer {self.raw}"
 
     def get(self, path: str, method: str = "GET", **headers: str) -> Response:
@@ -158,7 +157,6 @@ def listed(workspace: Workspace, count: int, **fields: Any) -> list[Document]:
 def recipient(
     document: Document, role: str = "SIGNER", status: str = "SENT", **fields: Any
 ) -> Recipient:
-    """A recipient of a document."""
     return Recipient.objects.create(
         document=document,
         role=role,

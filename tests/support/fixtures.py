@@ -5,6 +5,7 @@ import json
 import os
 import time
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -142,19 +143,16 @@ def frozen(db: None) -> Tenant:
 
 @pytest.fixture
 def ada(acme: Tenant) -> Client:
-    """Acme's admin, signed in."""
     return staff.signed_in(acme.admin)
 
 
 @pytest.fixture
 def sam(db: None) -> Client:
-    """A user of the group Support, signed in."""
     return staff.signed_in(staff.support())
 
 
 @pytest.fixture
 def desk(db: None) -> Client:
-    """Olga's, who is an operator, signed in."""
     return staff.signed_in(staff.operator())
 
 
@@ -180,69 +178,84 @@ def way_to_storage(point: Callable[..., None]) -> Iterator[Proxy]:
     proxy.stop()
 
 
+Shared = Callable[..., Iterator[Any]]
+PUBLIC_KEYS = seals.VARIABLES["AUDIT_PUBLIC_KEYS"]
+
+
 @pytest.fixture(scope="session")
-def the_server(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """One granian process of the API for all tests; they use it through `server`."""
-    keys = seals.VARIABLES["AUDIT_PUBLIC_KEYS"]
-    with running(Server(tmp_path_factory.mktemp("server"), AUDIT_PUBLIC_KEYS=keys)) as server:
-        yield server
+def shared(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shared]:
+    """Yields a server that all tests use: the first one starts it, each restores it at its end."""
+    with contextlib.ExitStack() as stack:
+
+        @cache
+        def started(kind: type[Server], **options: Any) -> Server:
+            server = kind(tmp_path_factory.mktemp(kind.__name__), **options)
+            return stack.enter_context(running(server))
+
+        def use(kind: type[Server], **options: Any) -> Iterator[Server]:
+            server = started(kind, **options)
+            yield server
+            server.restore()
+
+        yield use
 
 
 @pytest.fixture
-def server(the_server: Server, transactional_db: None) -> Iterator[Server]:
+def server(shared: Shared, transactional_db: None) -> Iterator[Server]:
     """A real server of the API on the test database; what a test stores is committed.
 
     Its connections to PostgreSQL, S3 and Redis can be cut; they are restored after the test.
     """
-    yield the_server
-    the_server.restore()
-
-
-@pytest.fixture(scope="session")
-def the_pages(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """One process of pages for all tests; they use it through `pages`."""
-    with running(Server(tmp_path_factory.mktemp("pages"), ROLE="pages")) as pages:
-        yield pages
+    yield from shared(Server, AUDIT_PUBLIC_KEYS=PUBLIC_KEYS)
 
 
 @pytest.fixture
-def pages(the_pages: Server, transactional_db: None) -> Iterator[Server]:
-    """A real process of pages, as `server`."""
-    yield the_pages
-    the_pages.restore()
-
-
-@pytest.fixture(scope="session")
-def the_service(
-    django_db_setup: None, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Server]:
-    """One process for all tests with a browser; they use it through `service`."""
-    variables = {"ROLE": "all", "AUDIT_PUBLIC_KEYS": seals.VARIABLES["AUDIT_PUBLIC_KEYS"]}
-    with running(Server(tmp_path_factory.mktemp("service"), **variables)) as service:
-        yield service
+def pages(shared: Shared, transactional_db: None) -> Iterator[Server]:
+    """A real process of pages."""
+    yield from shared(Server, ROLE="pages")
 
 
 @pytest.fixture
-def service(the_service: Server, transactional_db: None) -> Iterator[Server]:
+def service(shared: Shared, transactional_db: None) -> Iterator[Server]:
     """A real process with pages and the API at one address, as `make run` starts it."""
-    yield the_service
-    the_service.restore()
-
-
-@pytest.fixture(scope="session")
-def the_json_server(
-    django_db_setup: None, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Server]:
-    """One server that logs as JSON, for all tests; they use it through `json_server`."""
-    with running(Server(tmp_path_factory.mktemp("server"), LOG_FORMAT="json")) as server:
-        yield server
+    yield from shared(Server, ROLE="all", AUDIT_PUBLIC_KEYS=PUBLIC_KEYS)
 
 
 @pytest.fixture
-def json_server(the_json_server: Server, transactional_db: None) -> Iterator[Server]:
-    """A real server, as `server`, that logs as JSON."""
-    yield the_json_server
-    the_json_server.restore()
+def json_server(shared: Shared, transactional_db: None) -> Iterator[Server]:
+    """A real server of the API that logs as JSON."""
+    yield from shared(Server, LOG_FORMAT="json")
+
+
+@pytest.fixture
+def nginx(shared: Shared, transactional_db: None) -> Iterator[Nginx]:
+    """A real nginx that serves the downloads of a real server of the API, and pages."""
+    yield from shared(Nginx)
+
+
+@pytest.fixture
+def gate(shared: Shared, transactional_db: None) -> Iterator[Nginx]:
+    """nginx with TLS in front of two instances."""
+    yield from shared(Nginx, tls=True, instances=2)
+
+
+@pytest.fixture(params=["server", "nginx"], ids=["in process", "through nginx"])
+def front(request: pytest.FixtureRequest, transactional_db: None) -> Server:
+    """The server that a consumer sends requests to."""
+    server: Server = request.getfixturevalue(request.param)
+    return server
+
+
+@pytest.fixture
+def four_servers(
+    django_db_setup: None, transactional_db: None, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[list[Server]]:
+    """Four server processes that share only PostgreSQL, S3 and Redis."""
+    servers = [Server(tmp_path_factory.mktemp("server")) for _ in range(4)]
+    with contextlib.ExitStack() as stack:
+        for each in servers:
+            stack.enter_context(running(each))
+        yield servers
 
 
 @pytest.fixture
@@ -258,53 +271,3 @@ def witness(transactional_db: None, settings: Any, tmp_path: Path) -> Path:
     settings.AUDIT_PUBLIC_KEYS = []
     settings.AUDIT_WITNESSES = [f"file:{tmp_path / 'checkpoints'}"]
     return tmp_path / "checkpoints"
-
-
-@pytest.fixture(scope="session")
-def the_nginx(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nginx]:
-    """One nginx, and the server behind it, for all tests; they use it through `nginx`."""
-    with running(Nginx(tmp_path_factory.mktemp("nginx"))) as nginx:
-        yield nginx
-
-
-@pytest.fixture
-def nginx(the_nginx: Nginx, transactional_db: None) -> Iterator[Nginx]:
-    """A real nginx that serves the downloads of a real server of the API, and pages."""
-    yield the_nginx
-    the_nginx.restore()
-
-
-@pytest.fixture(scope="session")
-def the_gate(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nginx]:
-    """One nginx with TLS, for all tests; they use it through `gate`."""
-    with running(Nginx(tmp_path_factory.mktemp("gate"), tls=True, instances=2)) as gate:
-        yield gate
-
-
-@pytest.fixture
-def gate(the_gate: Nginx, transactional_db: None) -> Iterator[Nginx]:
-    """nginx with TLS in front of two instances."""
-    yield the_gate
-    the_gate.restore()
-
-
-@pytest.fixture(params=["server", "nginx"], ids=["in process", "through nginx"])
-def front(request: pytest.FixtureRequest, transactional_db: None) -> Server:
-    """The server that a consumer sends requests to."""
-    server: Server = request.getfixturevalue(request.param)
-    return server
-
-
-@pytest.fixture
-def four_servers(
-    django_db_setup: None, transactional_db: None, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[list[Server]]:
-    """Four server processes that share only PostgreSQL, S3 and Redis."""
-    with contextlib.ExitStack() as stack:
-        servers = []
-        for _ in range(4):
-            servers.append(Server(tmp_path_factory.mktemp("server")))
-            stack.callback(servers[-1].stop)
-        for each in servers:
-            each.wait()
-        yield servers

@@ -51,15 +51,12 @@ class Inbox:
             self.put(f"{name}.pdf", pdf(f"the {name}", pages))
 
     def put(self, name: str, content: bytes) -> None:
-        """Puts a file beside the file of documents."""
         (self.folder / name).write_bytes(content)
 
     def content(self, name: str) -> bytes:
-        """The bytes of a file beside it."""
         return (self.folder / name).read_bytes()
 
     def write(self, *values: Value) -> None:
-        """Makes the file of documents, one a line."""
         self.file.write_text("".join(json.dumps(value) + "\n" for value in values))
 
     def run(self, workspace: Workspace | UUID | str, *options: str) -> Value:
@@ -83,7 +80,6 @@ class Inbox:
         return said, out.getvalue(), str(caught.value)
 
     def take(self, workspace: Workspace, *values: Value) -> Value:
-        """Writes the documents and imports them."""
         self.write(*values)
         return self.run(workspace)
 
@@ -114,7 +110,6 @@ def signer(**fields: Any) -> Value:
 
 
 def sent(**fields: Any) -> Value:
-    """A document that was sent."""
     return {
         "title": "Lease",
         "status": "SENT",
@@ -129,7 +124,6 @@ def sent(**fields: Any) -> Value:
 
 
 def completed(**fields: Any) -> Value:
-    """A document that everybody has signed."""
     return {
         **sent(status="COMPLETED", completedAt="2026-03-02T10:00:00Z"),
         "files": {name: f"{name}.pdf" for name in ("original", "signed", "certificate")},

@@ -164,7 +164,6 @@ class Nginx(Server):
             each.restore()
 
     def written(self) -> str:
-        """The text of all of nginx's logs."""
         return "".join(file.read_text() for file in self.logs.iterdir())
 
     def from_address(self, address: str) -> HTTPConnection:
@@ -174,7 +173,6 @@ class Nginx(Server):
         return connection
 
     def plain(self, port: int, path: str, *headers: str) -> Response:
-        """The response to plain HTTP on a port."""
         return exchange(socket.create_connection((HOST, port)), request(path, *headers))
 
     def tls(self, **options: Any) -> ssl.SSLSocket:
@@ -185,8 +183,6 @@ class Nginx(Server):
         return context.wrap_socket(self.connect(), server_hostname="localhost")
 
     def logged(self, request_id: str) -> dict[str, Any]:
-        """The line of the access log with this id."""
-
         def find() -> list[dict[str, Any]]:
             lines = map(json.loads, (self.logs / "access.log").read_text().splitlines())
             return [line for line in lines if line["request_id"] == request_id]

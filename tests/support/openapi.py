@@ -68,7 +68,6 @@ def _schemas() -> Json:
 
 
 def validator(schema: Json) -> Draft202012Validator:
-    """A validator of a schema of the OpenAPI document."""
     whole = {**closed(schema), "components": _schemas()}
     return Draft202012Validator(whole, validate_formats=True)
 

@@ -94,7 +94,6 @@ def using(folder: Path) -> list[str]:
 
 
 def all_gone(folder: Path) -> bool:
-    """Whether all processes that use a data folder end."""
     return bool(eventually(lambda: not using(folder)))
 
 

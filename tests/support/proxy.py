@@ -123,7 +123,6 @@ class Proxy:
         self._run(self._open)
 
     def stop(self) -> None:
-        """Ends the proxy for good."""
         self.refuse()
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()

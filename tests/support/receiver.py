@@ -27,8 +27,6 @@ Scripted = tuple[int, dict[str, str], bytes]
 
 
 class Received(NamedTuple):
-    """One request."""
-
     path: str
     headers: dict[str, str]
     body: bytes
@@ -170,7 +168,6 @@ def receiver() -> Iterator[Receiver]:
 
 
 def closed_port() -> int:
-    """A port on which nothing listens."""
     with socket.socket() as free:
         free.bind((HOST, 0))
         return int(free.getsockname()[1])
@@ -230,5 +227,4 @@ def delivering(
 
 
 def delivers() -> float:
-    """How many processes deliver."""
     return monitoring.read_status()["webhooks_processes"]

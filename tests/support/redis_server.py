@@ -16,8 +16,6 @@ PASSWORD = "p@ss/word"
 
 
 class RedisServer:
-    """One redis-server process."""
-
     def __init__(self, folder: Path) -> None:
         folder.mkdir()
         self.port = free_port()
@@ -34,7 +32,6 @@ class RedisServer:
         assert eventually(self._responds), (folder / "log").read_text()
 
     def call(self, *command: Any) -> Any:
-        """The response to a command."""
         return self._client.execute_command(*command)  # type: ignore[no-untyped-call]
 
     def _responds(self) -> bool:

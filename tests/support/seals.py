@@ -74,12 +74,10 @@ def forget(size: int) -> None:
 
 
 def verified() -> None:
-    """A verification has found the log intact."""
     record(Action.LOG_VERIFIED, by="root", detail="0 entries")
 
 
 def found_damaged() -> None:
-    """A verification has found the log damaged."""
     record(Action.LOG_DAMAGED, by="root", detail="1 problem")
 
 

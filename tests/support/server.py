@@ -82,7 +82,6 @@ def test_database_url() -> str:
 
 
 def granian(port: int) -> list[str]:
-    """The command that serves on a port."""
     options = "--interface wsgi --http 1 --no-ws --workers 1 --respawn-failed-workers"
     options += f" --workers-kill-timeout 10 --host {HOST} --port {port} --log-level warning"
     return [sys.executable, "-m", "granian", *options.split(), "config.wsgi:application"]
@@ -130,7 +129,6 @@ class Server:
             )
 
     def wait(self) -> None:
-        """Returns when it responds to requests."""
         assert eventually(self._responds), self.log()
 
     def _responds(self) -> bool:
@@ -138,7 +136,6 @@ class Server:
         return self.listens() and self.request("/healthz").status == 200
 
     def listens(self) -> bool:
-        """Whether connections are accepted."""
         try:
             self.connect().close()
         except OSError:
@@ -147,16 +144,13 @@ class Server:
 
     @property
     def pid(self) -> int:
-        """Of its main process."""
         return self._process.pid
 
     def processes(self) -> list[psutil.Process]:
-        """Its main process and the children."""
         main = psutil.Process(self._process.pid)
         return [main, *main.children(recursive=True)]
 
     def terminate(self, number: int = signal.SIGTERM) -> None:
-        """Sends its main process a signal."""
         self._process.send_signal(number)
 
     def wait_for_end(self, seconds: float) -> int | None:
@@ -166,14 +160,12 @@ class Server:
         return None
 
     def kill(self) -> None:
-        """Kills it and its worker at once."""
         with contextlib.suppress(psutil.NoSuchProcess):
             for process in self.processes():
                 process.kill()
         self._process.wait()
 
     def stop(self) -> None:
-        """Stops it and its proxies."""
         self._process.terminate()
         try:
             self._process.wait(STOP_PATIENCE)
@@ -205,7 +197,6 @@ class Server:
         return not recovering
 
     def log(self) -> str:
-        """All that it has written so far."""
         return self._log.read_text()
 
     def log_of(self, response: Response) -> str:
@@ -230,11 +221,9 @@ class Server:
     def request(
         self, path: str, method: str = "GET", body: bytes | None = None, **headers: str
     ) -> Response:
-        """Sends a request to any path of the server."""
         return self._request(self.port, path, method, headers, body)
 
     def metrics(self) -> str:
-        """What its metrics are, in Prometheus' format."""
         return self._request(self._own_port, "/metrics", "GET", {}).body.decode()
 
     def _request(
@@ -256,7 +245,6 @@ class Server:
         return Response(received.status, received_headers, body)
 
     def http(self) -> HTTPConnection:
-        """A connection for HTTP requests."""
         return HTTPConnection(HOST, self.port, timeout=PATIENCE)
 
     def raw(self, request: bytes) -> bytes:
@@ -277,7 +265,6 @@ ServerType = TypeVar("ServerType", bound=Server)
 
 @contextlib.contextmanager
 def running(server: ServerType) -> Iterator[ServerType]:
-    """Waits until the server responds, and stops it at the end."""
     try:
         server.wait()
         yield server

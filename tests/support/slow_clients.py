@@ -16,7 +16,6 @@ SIGN_IN_FORM = (
 
 
 def download_request(document_id: object, raw: str) -> bytes:
-    """The request for a document's file with a raw key."""
     return (
         f"GET /api/v1/documents/{document_id}/download HTTP/1.1\r\nHost: {HOST}\r\n"
         f"Authorization: Bearer {raw}\r\n\r\n"
@@ -51,12 +50,10 @@ class SlowClients:
             each.close()
 
     def read(self, request: bytes) -> None:
-        """Sends a request and reads its response slowly."""
         self._readers.append(self._connect(request))
         self.received.append(bytearray())
 
     def idle(self) -> None:
-        """Opens a connection and sends nothing."""
         self._idle.append(self._connect(b""))
 
     def send(self, beginning: bytes) -> None:
@@ -87,5 +84,4 @@ class SlowClients:
                     writer.send(b"x")
 
     def statuses(self) -> list[int]:
-        """The statuses that have arrived so far."""
         return [int(each[9:12]) for each in self.received if len(each) > 12]

@@ -22,7 +22,6 @@ DOCUMENTS = reverse("admin:documents_document_changelist")
 
 
 def support() -> User:
-    """A user in the group Support."""
     user = factories.user("sam@support.example", is_staff=True)
     # No entry is recorded.
     User.groups.through.objects.create(user=user, group=Group.objects.get(name="Support"))
@@ -30,19 +29,16 @@ def support() -> User:
 
 
 def operator() -> User:
-    """A superuser who is in no workspace."""
     return factories.user("olga@operators.example", is_staff=True, is_superuser=True)
 
 
 def member(workspace: Workspace, login: str, role: str = "MEMBER") -> User:
-    """A staff user with this role in the workspace."""
     user = factories.user(login, is_staff=True)
     Membership.objects.create(workspace=workspace, user=user, role=role)
     return user
 
 
 def signed_in(user: User) -> Client:
-    """A client that the user is logged in with."""
     client = Client()
     client.force_login(user)
     return client
@@ -82,7 +78,6 @@ def seen(client: Client, query: str = "") -> list[int]:
 
 
 def shown(client: Client, query: str = "", url: str = HISTORY) -> Any:
-    """The change list of a page."""
     response: Any = client.get(f"{url}{query}")
     assert response.status_code == 200
     return response.context["cl"]
@@ -113,7 +108,6 @@ def body(response: Any) -> str:
 
 
 def asked(client: Client, url: str) -> list[str]:
-    """The SQL of a page."""
     with CaptureQueriesContext(connection) as captured:
         assert client.get(url).status_code == 200
     return [query["sql"] for query in captured]
@@ -127,7 +121,6 @@ def analyze(*tables: str) -> None:
 
 
 def give_password(user: User, password: str) -> User:
-    """Gives the user a password."""
     user.set_password(password)
     user.save()
     return user

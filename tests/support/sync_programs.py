@@ -50,7 +50,6 @@ def write(url: str, workspace_id: str, seed: str) -> None:
 
 
 def work_left(connection: "psycopg.Connection[tuple[bool]]", workspace_id: str) -> bool:
-    """Whether a document of the workspace is not complete."""
     row = connection.execute(
         "SELECT EXISTS (SELECT FROM documents_document WHERE workspace_id = %s"
         " AND status <> 'COMPLETED')",

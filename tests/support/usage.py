@@ -52,7 +52,6 @@ def refused(count: int = 1, **fields: Any) -> list[RefusedRequest]:
 
 
 def used(key_id: UUID, workspace_id: UUID, days_ago: int = 0, **counts: int) -> KeyUsage:
-    """Adds usage of a key on one day."""
     none = {"ok": 0, "errors": 0, "limited": 0, "downloads": 0}
     day = timezone.now().date() - timedelta(days=days_ago)
     usage = {"key_id": key_id, "workspace_id": workspace_id, "day": day}
@@ -65,5 +64,4 @@ def usage_of(key_id: UUID) -> report.Usage:
 
 
 def find_request(request_id: str) -> list[RefusedRequest]:
-    """The refused requests whose id begins so."""
     return list(RefusedRequest.objects.filter(request_id__startswith=request_id))

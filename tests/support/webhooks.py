@@ -52,13 +52,11 @@ def delivery(endpoint: Endpoint, *attempts: dict[str, Any], **fields: Any) -> De
 
 
 def delivered(endpoint: Endpoint, **fields: Any) -> Delivery:
-    """A delivery that was accepted at once."""
     attempt = {"status": 200, "response": "ok"}
     return delivery(endpoint, attempt, state="DELIVERED", next_attempt_at=None, **fields)
 
 
 def failed(endpoint: Endpoint, **fields: Any) -> Delivery:
-    """A delivery that was given up."""
     attempt = {"status": 500, "response": "<b>Oops</b>"}
     return delivery(endpoint, attempt, state="FAILED", next_attempt_at=None, **fields)
 
