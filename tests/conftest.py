@@ -65,13 +65,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "slow: needs a server, nginx or a browser")
     keep_bytecode()
     # What would change responses that the golden files hold.
-    for name in (
-        "ALLOWED_HOSTS",
-        "BASE_URL",
-        "LOG_FORMAT",
-        "TRUSTED_PROXIES",
-        "UPGRADE_URL",
-    ):
+    for name in ("ALLOWED_HOSTS", "BASE_URL", "LOG_FORMAT", "TRUSTED_PROXIES", "UPGRADE_URL"):
         os.environ.pop(name, None)
     os.environ["HTTPS_ONLY"] = "no"
     os.environ["ROLE"] = "pages"  # `tests.support.client.get` sends requests to the API's process

@@ -21,8 +21,7 @@ from dtd import errors, models
 from dtd.errors import APIError
 
 from tests.support import factories
-from tests.support.cast import settled, used_up
-from tests.support.client import forget_requests
+from tests.support.cast import settled
 from tests.support.factories import Tenant
 from tests.support.nginx import make_certificate
 from tests.support.proxy import HOST
@@ -293,21 +292,6 @@ def test_client_says_that_an_address_is_not_the_api(script: Script) -> None:
             client.me()
 
 
-def test_client_retries_after_a_429_of_the_service(
-    base: str, acme: Tenant, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    waits: list[float] = []
-
-    def wait(seconds: float) -> None:
-        waits.append(seconds)
-        forget_requests()
-
-    with dtd.Client(used_up(acme).raw, base) as client:
-        monkeypatch.setattr("dtd.client.time.sleep", wait)
-        assert client.me().workspace.name == "Acme"
-    assert 1 <= waits[0] <= 60
-
-
 def test_client_can_be_shared_by_threads(client: dtd.Client, acme: Tenant) -> None:
     made = {str(each.id) for each in factories.listed(acme.workspace, 120)}
     with ThreadPoolExecutor(8) as threads:
@@ -317,13 +301,10 @@ def test_client_can_be_shared_by_threads(client: dtd.Client, acme: Tenant) -> No
 
 
 def test_client_trusts_a_ca_file_and_does_not_retry_without_it(tmp_path: Path) -> None:
-    make_certificate(tmp_path / "tls")
-    certificate, key = (tmp_path / "tls" / name for name in ("certificate.pem", "key.pem"))
-    (tmp_path / "both.pem").write_text(certificate.read_text() + key.read_text())
-    with receiving(certificate=tmp_path / "both.pem") as https:
+    with receiving(certificate=make_certificate(tmp_path / "tls")) as https:
         https.content = ME.encode()
         base = https.url(host="localhost")
-        with dtd.Client("dtd_a", base, ca_file=certificate) as client:
+        with dtd.Client("dtd_a", base, ca_file=tmp_path / "tls" / "certificate.pem") as client:
             assert client.me().workspace.name == "W"
         with (
             dtd.Client("dtd_a", base) as client,

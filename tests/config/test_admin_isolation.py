@@ -285,7 +285,6 @@ def test_admin_addresses_are_all_known_to_these_tests() -> None:
     assert not {"view_on_site", "autocomplete"} & set(names())
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("who", ["admin next door", "not staff", "nobody", "member"])
 def test_admin_shows_strangers_nothing_of_acme_and_its_members_no_keys_and_changes_nothing(
     belongings: Belongings, umbrella: Tenant, who: str
@@ -320,7 +319,6 @@ SEEN = tuple(
 LOGS = ("audit_", "usage_", "documents_", "index", "search")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("who", ["support", "operator"])
 def test_admin_shows_support_and_operators_webhooks_and_no_keys_and_lets_them_change_nothing(
     belongings: Belongings, acme: Tenant, who: str

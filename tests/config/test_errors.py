@@ -60,20 +60,12 @@ def test_error_does_not_depend_on_accept(acme: Tenant, accept: str) -> None:
         assert acme.get(path, accept=accept).same() == acme.get(path).same(), path
 
 
-UNTEXT = {
-    "NUL": "%00",
-    "NUL after a value": "SENT%00",
-    "not UTF-8": "%FF",
-    "a lone surrogate": "%ED%A0%80",
-}
-
-
-@pytest.mark.parametrize("untext", UNTEXT)
+@pytest.mark.parametrize("text", ["%00", "SENT%00", "%FF", "%ED%A0%80"])
 def test_error_of_what_is_no_text_is_400_in_every_parameter_and_404_as_an_id(
-    acme: Tenant, untext: str
+    acme: Tenant, text: str
 ) -> None:
-    text, file = UNTEXT[untext], f"/documents/{uuid4()}/download"
-    paths = dict.fromkeys(("status", "limit", "cursor"), "/documents") | {"type": file}
+    paths = dict.fromkeys(("status", "limit", "cursor"), "/documents")
+    paths["type"] = f"/documents/{uuid4()}/download"
     for name, path in paths.items():
         response = acme.get(f"{path}?{name}={text}")
         assert response.status == 400, name

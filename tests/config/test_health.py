@@ -22,7 +22,7 @@ from tests.support.client import Response, get
 from tests.support.database import no_entries, read_only
 from tests.support.factories import Tenant
 from tests.support.proxy import HOST, Proxy
-from tests.support.redis_server import RedisServer
+from tests.support.redis_service import RedisServer
 from tests.support.server import UNKNOWN_KEY, Server, eventually, running
 
 LONGEST = 2.0  # seconds that a response may take, whatever is silent

@@ -6,7 +6,7 @@ import pytest
 from django.conf import settings
 
 from tests.support.factories import Tenant
-from tests.support.nginx import Nginx, exchange
+from tests.support.nginx import Nginx, exchange, request
 from tests.support.server import Server, eventually
 from tests.support.slow_clients import SIGN_IN_FORM, SlowClients
 
@@ -17,10 +17,9 @@ MULTIPART = "Content-Type: multipart/form-data; boundary=x"
 TOKEN = "Cookie: csrftoken=" + "a" * 32  # with a token, Django reads the body to compare it
 
 
-def head(method: str, path: str, *headers: str) -> bytes:
-    """A request's head; a body is announced by `headers` only."""
-    lines = [f"{method} {path} HTTP/1.1", "Host: localhost", "Connection: close", *headers]
-    return "\r\n".join([*lines, "", ""]).encode()
+def form(length: int, path: str = LOGIN) -> bytes:
+    """The head of a form; no byte of the form itself."""
+    return request(path, TOKEN, FORM, f"Content-Length: {length}", method="POST")
 
 
 def status(response: bytes) -> int:
@@ -29,21 +28,20 @@ def status(response: bytes) -> int:
 
 @pytest.mark.parametrize("path", [LOGIN, "/admin/", "/", "/nothing", "/api"])
 def test_body_that_is_too_long_is_refused_before_it_arrives(nginx: Nginx, path: str) -> None:
-    headers = [TOKEN, FORM, f"Content-Length: {MOST + 1}"]
-    response = exchange(nginx.connect(), head("POST", path, *headers))  # no byte of the body
+    response = exchange(nginx.connect(), form(MOST + 1, path))
     assert response.status == 413
     assert re.fullmatch("[0-9a-f]{32}", response.headers["request-id"])
     assert response.headers["cache-control"] == "no-store"
 
 
 def test_body_that_is_too_long_is_not_read_without_nginx_either(pages: Server) -> None:
-    assert status(pages.raw(head("POST", LOGIN, TOKEN, FORM, f"Content-Length: {MOST + 1}"))) == 400
+    assert status(pages.raw(form(MOST + 1))) == 400
 
 
 def test_body_of_the_greatest_length_is_read(pages: Server) -> None:
     assert settings.FILE_UPLOAD_HANDLERS == []
     body = b"username=" + b"a" * (MOST - 9)
-    response = pages.raw(head("POST", LOGIN, TOKEN, FORM, f"Content-Length: {MOST}") + body)
+    response = pages.raw(form(MOST) + body)
     assert status(response) == 403  # no token of the form
 
 
@@ -51,8 +49,8 @@ def test_forms_of_strangers_that_do_not_arrive_take_one_thread_from_pages(pages:
     with SlowClients(pages.port) as strangers:
         for _ in range(20):
             strangers.send(SIGN_IN_FORM)
-        assert eventually(lambda: status(pages.raw(head("POST", LOGIN, TOKEN, FORM))) == 429)
-        assert status(pages.raw(head("GET", LOGIN))) == 200
+        assert eventually(lambda: status(pages.raw(form(0))) == 429)
+        assert status(pages.raw(request(LOGIN))) == 200
 
 
 @pytest.mark.parametrize("method", ["GET", "POST"])
@@ -61,5 +59,5 @@ def test_body_of_a_request_to_the_api_is_not_read(
     server: Server, acme: Tenant, method: str, length: str
 ) -> None:
     key = f"Authorization: {acme.bearer}"
-    response = server.raw(head(method, "/api/v1/me", key, MULTIPART, length))
+    response = server.raw(request("/api/v1/me", key, MULTIPART, length, method=method))
     assert status(response) == (200 if method == "GET" else 405)

@@ -15,13 +15,8 @@ from tests.support.factories import Tenant
 from tests.support.seals import KEY, seal
 from tests.support.staff import member, operator, signed_in, support
 
-pytestmark = pytest.mark.usefixtures("transactional_db")
+pytestmark = pytest.mark.usefixtures("transactional_db", "sealing")
 EXPORTS = AuditEntry.objects.filter(action="document.evidence_exported")
-
-
-@pytest.fixture(autouse=True)
-def _public_key(settings: Any) -> None:
-    settings.AUDIT_PUBLIC_KEYS = [str(KEY.public)]
 
 
 @pytest.fixture

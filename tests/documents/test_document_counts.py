@@ -7,7 +7,6 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from io import StringIO
 from typing import Any
-from uuid import UUID
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -24,10 +23,6 @@ from workspaces.models import DocumentCount, Workspace
 from workspaces.serializers import Counts
 
 
-def document_counts(workspace_id: UUID) -> Counts:
-    return counts.counts(workspace_id)
-
-
 def counted(workspace: Workspace) -> Counts:
     """What /me should say, counted."""
     standing = Document.objects.filter(workspace=workspace, deleted_at=None)
@@ -36,7 +31,7 @@ def counted(workspace: Workspace) -> Counts:
 
 
 def exact(tenant: Tenant) -> bool:
-    said = document_counts(tenant.workspace.id)
+    said = counts.counts(tenant.workspace.id)
     returned = Counts(**tenant.get("/me").json()["data"]["documents"])
     return said == counted(tenant.workspace) == returned
 
@@ -44,7 +39,7 @@ def exact(tenant: Tenant) -> bool:
 def test_document_counts_follow_each_change_of_a_document(acme: Tenant, umbrella: Tenant) -> None:
     assert exact(acme)
     document = factories.document(acme.workspace, "DRAFT")
-    assert document_counts(acme.workspace.id) == Counts(draft=1, sent=0, completed=0)
+    assert counts.counts(acme.workspace.id) == Counts(draft=1, sent=0, completed=0)
     for change in (
         {"status": "SENT"},
         {"status": "VIEWED"},
@@ -58,7 +53,7 @@ def test_document_counts_follow_each_change_of_a_document(acme: Tenant, umbrella
         Document.objects.filter(pk=document.pk).update(**change)
         assert exact(acme)
         assert exact(umbrella)
-    assert document_counts(umbrella.workspace.id) == Counts(draft=1, sent=0, completed=0)
+    assert counts.counts(umbrella.workspace.id) == Counts(draft=1, sent=0, completed=0)
     document.delete()
     assert exact(umbrella)
 
@@ -84,8 +79,8 @@ def test_document_counts_follow_transactions_that_see_one_state_of_the_database(
         with ThreadPoolExecutor() as pool:  # another connection
             pool.submit(apart, gone.delete, counts.fold).result()
         assert remaining.update(status="SENT") == 59
-        assert document_counts(acme.workspace.id) == Counts(draft=1, sent=59, completed=0)
-    assert document_counts(acme.workspace.id) == Counts(draft=0, sent=59, completed=0)
+        assert counts.counts(acme.workspace.id) == Counts(draft=1, sent=59, completed=0)
+    assert counts.counts(acme.workspace.id) == Counts(draft=0, sent=59, completed=0)
     assert exact(acme)
 
 

@@ -25,12 +25,7 @@ from tests.support.factories import Tenant
 from tests.support.seals import KEY, complete_to, seal
 from tests.support.server import eventually
 
-pytestmark = pytest.mark.usefixtures("transactional_db")
-
-
-@pytest.fixture(autouse=True)
-def _public_key(settings: Any) -> None:
-    settings.AUDIT_PUBLIC_KEYS = [str(KEY.public)]
+pytestmark = pytest.mark.usefixtures("transactional_db", "sealing")
 
 
 @pytest.fixture

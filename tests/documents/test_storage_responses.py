@@ -265,7 +265,6 @@ SILENT = [
 ]
 
 
-@pytest.mark.slow
 def test_reading_fails_in_time_wherever_the_server_falls_silent(way_to_storage: Proxy) -> None:
     sent = itertools.chain(SILENT, itertools.repeat(b""))
     way_to_storage.alter = lambda block: next(sent)

@@ -289,14 +289,3 @@ def test_events_cursor_that_was_just_returned_works_for_a_day_and_misses_nothing
         number, after = page.next.transaction, page.next
         last = page.events[-1].timestamp if page.events else timezone.now()
         promised = last > timezone.now() - feeds.KEPT  # not if it was late before this page
-
-
-def test_events_access_is_checked_as_everywhere(
-    acme: Tenant, freebie: Tenant, frozen: Tenant
-) -> None:
-    assert freebie.get("/events").status == 402
-    assert frozen.get("/events?limit=0").status == 403
-    assert acme.get("/events", method="POST").status == 405
-    head = acme.get("/events", method="HEAD")
-    assert (head.status, head.body) == (200, b"")
-    assert "ratelimit" in head.headers

@@ -3,7 +3,6 @@
 import asyncio
 import re
 import socket
-import subprocess
 import threading
 import uuid
 from datetime import UTC, datetime, timedelta
@@ -16,7 +15,7 @@ from standardwebhooks import Webhook
 
 from events.webhooks import policy, secrets, sender, targets
 from events.webhooks.models import Attempt, Delivery, Endpoint
-from tests.support.nginx import program
+from tests.support.nginx import make_certificate
 from tests.support.proxy import silent
 from tests.support.receiver import Receiver, closed_port, receiving
 
@@ -226,19 +225,6 @@ def test_address_that_does_not_respond_leaves_time_for_the_next_one(
 # --- TLS -------------------------------------------------------------------------------------
 
 
-def certificate(folder: Path, name: str) -> Path:
-    """A key and a certificate for a host's name, in one file."""
-    file = folder / f"{name}.pem"
-    words = (
-        "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 "
-        f"-subj /CN={name} -addext subjectAltName=DNS:{name} -keyout {file} -out {folder / 'cert'}"
-    )
-    done = subprocess.run([program("openssl", "openssl"), *words.split()], capture_output=True)
-    assert done.returncode == 0, done.stderr
-    file.write_text(file.read_text() + (folder / "cert").read_text())
-    return file
-
-
 @pytest.mark.parametrize(
     ("name", "trusted", "error"),
     [
@@ -255,7 +241,7 @@ def test_certificate_must_be_for_the_host_s_name_and_of_a_known_authority(
     trusted: bool,
     error: str,
 ) -> None:
-    file = certificate(tmp_path, name)
+    file = make_certificate(tmp_path / "tls", f"DNS:{name}")
     if trusted:  # as in a process that starts with this variable
         monkeypatch.setenv("SSL_CERT_FILE", str(file))
     sender._trusted.cache_clear()

@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import re
 import subprocess
 import tarfile
 from pathlib import Path
@@ -60,6 +61,9 @@ def test_release_has_the_archive_the_packages_and_the_checksums(clone: Path) -> 
     assert sums.keys() == {"documents-api-7.1.0.tar.gz", "documents-api-7.1.0.cdx.json"}
     with tarfile.open(clone / "dist/documents-api-7.1.0.tar.gz") as archive:
         names = archive.getnames()
+        version = archive.extractfile("config/version.py")
+        assert version
+        assert re.search(rb'^COMMIT = "[0-9a-f]{7,}', version.read(), re.MULTILINE)
     assert "deploy/upgrade" in names  # where deploy/upgrade looks for it
     release(clone)
     assert files.items() <= {p.name: p.read_bytes() for p in (clone / "dist").iterdir()}.items()

@@ -12,7 +12,7 @@ from pytest_django import Settings
 
 from config import cache
 from tests.support.proxy import HOST, Proxy
-from tests.support.redis_server import RedisServer
+from tests.support.redis_service import RedisServer
 
 
 @pytest.fixture

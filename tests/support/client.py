@@ -23,13 +23,7 @@ from tests.support import openapi
 GOLDEN = Path(__file__).parent.parent / "golden"
 CONFIG = Path(__file__).parent.parent.parent / "config"
 # Headers that may differ between two responses that are otherwise the same.
-OF_ONE_RESPONSE = (
-    "request-id",
-    "date",
-    "ratelimit",
-    "x-ratelimit-remaining",
-    "x-ratelimit-reset",
-)
+OF_ONE_RESPONSE = ("request-id", "date", "ratelimit", "x-ratelimit-remaining", "x-ratelimit-reset")
 
 
 def forget_requests() -> None:

@@ -59,16 +59,16 @@ def exchange(connection: socket.socket, request: bytes) -> Response:
         return Response(received.status, headers, received.read())
 
 
-def make_certificate(folder: Path) -> None:
-    """Writes a certificate for localhost and its key, as deploy/nginx.conf names them."""
+def make_certificate(folder: Path, names: str = f"DNS:localhost,DNS:{HOST},IP:{HOST}") -> Path:
+    """Writes a certificate and its key, as deploy/nginx.conf names them; returns a file of both."""
     openssl = program("openssl", "openssl")
     folder.mkdir()
-    words = (
-        "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=localhost"
-    )
-    options = ["-addext", f"subjectAltName=DNS:localhost,DNS:{HOST},IP:{HOST}"]
-    files = ["-keyout", str(folder / "key.pem"), "-out", str(folder / "certificate.pem")]
-    subprocess.run([openssl, *words.split(), *options, *files], check=True, capture_output=True)
+    key, certificate, both = (folder / f"{each}.pem" for each in ("key", "certificate", "both"))
+    words = "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=localhost"
+    options = ["-addext", f"subjectAltName={names}", "-keyout", str(key), "-out", str(certificate)]
+    subprocess.run([openssl, *words.split(), *options], check=True, capture_output=True)
+    both.write_text(key.read_text() + certificate.read_text())
+    return both
 
 
 class Nginx(Server):
@@ -85,12 +85,7 @@ class Nginx(Server):
     """
 
     def __init__(
-        self,
-        folder: Path,
-        *,
-        tls: bool = False,
-        instances: int = 1,
-        **environment: str,
+        self, folder: Path, *, tls: bool = False, instances: int = 1, **environment: str
     ) -> None:
         program("nginx", "nginx-light")
         environment = {
@@ -118,13 +113,7 @@ class Nginx(Server):
             make_certificate(self.certificate.parent)
         store = urlsplit(self.store.url).netloc
         command = nginx_files.install(
-            home,
-            self.port,
-            ports,
-            store,
-            pages=self.pages.port,
-            http_port=self.http_port,
-            tls=tls,
+            home, self.port, ports, store, pages=self.pages.port, http_port=self.http_port, tls=tls
         )
         self._nginx = subprocess.Popen([sys.executable, "-c", EXEC, *command])
 

@@ -10,13 +10,7 @@ from tests.support.proxy import HOST
 
 PROGRAM = shutil.which("nginx") or "/usr/sbin/nginx"  # not on the PATH of all Debian users
 DEPLOY = Path(__file__).resolve().parent.parent.parent / "deploy"
-FILES = (
-    "nginx.conf",
-    "upstreams.conf",
-    "downloads.conf",
-    "errors.conf",
-    "site.conf",
-)
+FILES = ("nginx.conf", "upstreams.conf", "downloads.conf", "errors.conf", "site.conf")
 
 
 def temp_paths(folder: Path) -> str:

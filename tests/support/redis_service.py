@@ -1,8 +1,12 @@
-"""Redis for the tests and the benchmark, without data."""
+"""Redis for the tests and the benchmark, without data; and one of a test's own."""
 
 import importlib.util
 import shutil
 from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import redis
 
 from config.dev.services import HOST, S3, Postgres, Service
 
@@ -19,6 +23,26 @@ class Redis(Service):
 
 
 SERVICES = (Postgres, S3, Redis)
+
+
+class RedisServer(Redis):
+    """With a password that a URL must encode."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        password = "p@ss/word"
+        self.command += ["--requirepass", password]
+        self.url = f"redis://:{quote(password, safe='')}@{HOST}:{self.port}/0"
+        self._client = redis.Redis.from_url(self.url, decode_responses=True)
+        self.start()
+
+    def call(self, *command: Any) -> Any:
+        return self._client.execute_command(*command)  # type: ignore[no-untyped-call]
+
+    def kill(self) -> None:
+        self._client.close()
+        self.process.kill()
+        self.process.wait()
 
 
 def redis_program(name: str) -> str:

@@ -11,7 +11,8 @@ from tests.support.factories import Tenant
 from workspaces.models import Workspace
 
 ID = factories.uid(1)
-ENDPOINTS = ("/me", "/documents", f"/documents/{ID}", f"/documents/{ID}/download")
+FILE = f"/documents/{ID}/download"
+ENDPOINTS = ("/me", "/documents", f"/documents/{ID}", FILE, "/search", "/events")
 
 
 def change(tenant: Tenant, **fields: object) -> None:
