@@ -20,17 +20,7 @@ from bench.servers import DRF, NGINX, OURS, STARLETTE
 from bench.stack import Stack
 from bench.traffic import DETAIL, LIST25, LIST100, ME
 
-PACKAGES = (
-    "django",
-    "djangorestframework",
-    "psycopg",
-    "msgspec",
-    "granian",
-    "gunicorn",
-    "starlette",
-    "asyncpg",
-    "hiredis",
-)
+PACKAGES = "django djangorestframework psycopg msgspec granian gunicorn starlette asyncpg hiredis"
 # Requests a second as multiples of the peers', at least.
 TARGETS = {
     LIST25: {STARLETTE: 0.70, DRF: 11},
@@ -112,16 +102,12 @@ def commit(folder: Path) -> str:
 
 
 def write(stack: Stack, name: str, *, smoke: str = "", **parts: object) -> str:
-    """Writes the page from the template of that name beside this file, and returns it.
-
-    Args:
-        smoke: why its numbers mean nothing; then it stays out of docs/.
-    """
+    """Writes the page from its template; out of docs/ if `smoke` says why it means nothing."""
     processor = re.search(r"model name\t: (.*)", Path("/proc/cpuinfo").read_text())
     with stack.connect() as connection:
         postgres = connection.info.parameter_status("server_version")
     versions = [f"Python {platform.python_version()}", f"PostgreSQL {postgres}"]
-    versions += [f"{package} {version(package)}" for package in PACKAGES]
+    versions += [f"{package} {version(package)}" for package in PACKAGES.split()]
     page = (ROOT / "bench" / name).read_text()
     page = page.format(
         date=datetime.now(UTC),

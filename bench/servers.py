@@ -41,8 +41,7 @@ THREADS = of_the_unit(r"BLOCKING_THREADS=(\d+)")
 GRANIAN = f"granian --log-level warning --host {HOST} --port {{port}}"
 WSGI = "--interface wsgi --http 1 --no-ws --respawn-failed-workers --workers-kill-timeout 30 \
 config.wsgi:application --blocking-threads"
-API = {"ROLE": "api", "LOG_FORMAT": "json"}
-API |= {"GRANIAN_BLOCKING_THREADS_IDLE_TIMEOUT": "600"}
+API = {"ROLE": "api", "LOG_FORMAT": "json", "GRANIAN_BLOCKING_THREADS_IDLE_TIMEOUT": "600"}
 # redis-py uses hiredis wherever it is importable; requirements.txt does not have it.
 AS_INSTALLED = {"PYTHONPATH": str(ROOT / "bench" / "peers" / "without_hiredis")}
 
@@ -67,7 +66,6 @@ VARIANTS = {
 
 
 def on_port(command: str, port: int) -> list[str]:
-    """A command of the virtual environment, its `{port}` filled in."""
     program, *words = command.format(port=port).split()
     return [str(Path(sys.executable).parent / program), *words]
 

@@ -86,7 +86,6 @@ class Stack:
             )
 
     def load(self, scale: Scale) -> None:
-        """Loads a new database, and from now on uses that."""
         name = f"bench_{scale.name}"
         log(f"loading {name} …")
         with self.connect() as connection:

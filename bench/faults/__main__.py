@@ -51,13 +51,11 @@ Row = tuple[list[str], list[str]]
 
 
 def ms(outcomes: Sequence[Outcome]) -> str:
-    """The statuses, then the median and the slowest response in milliseconds."""
     times = [1000 * o.seconds for o in outcomes] or [0]
     return f"{counts(outcomes)}; {median(times):,.0f}/{max(times):,.0f} ms"
 
 
 def ratio(before: Sequence[Outcome], during: Sequence[Outcome]) -> float:
-    """The second median as a multiple of the first one."""
     return median(o.seconds for o in during) / median(o.seconds for o in before)
 
 

@@ -44,7 +44,6 @@ encode = msgspec.json.Encoder().encode
 
 
 def struct(fields: str) -> Any:
-    """A JSON object; its fields in the order of the columns."""
     return msgspec.defstruct("Struct", fields.split(), rename="camel", gc=False)
 
 
@@ -66,8 +65,6 @@ refuse = partial(respond, {"error": "Refused."})
 
 
 def with_key(endpoint: Callable[..., Awaitable[Response]]) -> Callable[..., Awaitable[Response]]:
-    """The endpoint, which gets a connection and the row of the request's key."""
-
     async def checked(request: Request) -> Response:
         raw = request.headers.get("authorization", "").removeprefix("Bearer ")
         digest = hashlib.sha256(raw.encode()).hexdigest()

@@ -109,7 +109,6 @@ def test_key_creation_sent_again_creates_nothing_and_says_so(acme: Tenant, ada: 
 
 @pytest.fixture
 def room_for_one(acme: Tenant, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Acme may have one key more."""
     assert keys.MOST_ACTIVE == 100
     monkeypatch.setattr(keys, "MOST_ACTIVE", 2)
 

@@ -119,7 +119,6 @@ def test_dtd_replaces_a_tilde_by_the_home_folder(examples: Examples, acme: Tenan
 
 @pytest.fixture
 def key_file(examples: Examples, acme: Tenant) -> str:
-    """A file with the key, which the environment has no more."""
     file = examples.folder / "key"
     file.write_text(f"{acme.raw}\n")
     file.chmod(0o600)

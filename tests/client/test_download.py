@@ -52,17 +52,6 @@ def cut(front: Proxy, times: int) -> None:
     front.alter = alter
 
 
-def test_download_saves_the_file_under_its_own_name(
-    client: dtd.Client, lease: Document, tmp_path: Path
-) -> None:
-    assert lease.signed is not None
-    for _ in range(2):
-        saved = client.download(str(lease.id), to=tmp_path)
-        assert saved == tmp_path / "Lease №_5 – signed.pdf"
-        assert saved.read_bytes() == CONTENT
-        assert list(tmp_path.iterdir()) == [saved]
-
-
 def test_download_goes_on_where_it_broke_off(
     client: dtd.Client, front: Proxy, lease: Document, tmp_path: Path, server: Server
 ) -> None:

@@ -67,23 +67,19 @@ def page(result: CallToolResult) -> dict[str, Any]:
 
 def test_mcp_reads_what_the_api_has(examples: Examples, acme: Tenant) -> None:
     lease = factories.document(acme.workspace, "COMPLETED", title="Lease")
-    offer = factories.document(acme.workspace, "SENT", title="Offer")
+    factories.document(acme.workspace, "SENT", title="Offer")
     assert eventually(settled)
-    me, document, found, limited, events, one = calls(
+    me, document, found, events = calls(
         examples,
         ("who_am_i", {}),
         ("get_document", {"id": str(lease.id)}),
         ("search_documents", {"title": "lea", "status": ["COMPLETED", "SENT"]}),
-        ("search_documents", {"limit": 1}),
         ("recent_events", {"type": "document.completed"}),
-        ("recent_events", {"limit": 1}),
     )
     assert raw(me)["workspace"]["name"] == "Acme"
     assert raw(document)["title"] == "Lease"
     assert [each["id"] for each in raw(found)] == [str(lease.id)]
-    assert len(raw(limited)) == len(raw(one)) == 1
     assert [each["data"]["id"] for each in raw(events)] == [str(lease.id)]
-    assert raw(one)[0]["data"]["id"] == str(offer.id)
 
 
 def test_mcp_says_that_a_list_is_cut_and_a_cursor_leads_on(

@@ -16,7 +16,7 @@ from django.contrib import admin
 from django.contrib.auth.models import User
 from django.db import connection
 from django.test import Client, RequestFactory
-from django.urls import URLPattern, URLResolver, get_resolver, reverse
+from django.urls import get_resolver, reverse
 from django.utils.http import urlsafe_base64_encode
 from psycopg import sql
 
@@ -135,23 +135,13 @@ def belongings(acme: Tenant) -> Belongings:
     return Belongings(ids, secrets | hidden, hidden, of_keys)
 
 
-def patterns(resolver: URLResolver | None = None) -> Iterator[URLPattern]:
-    if resolver is None:
-        [resolver] = [
-            each
-            for each in get_resolver("config.console.urls").url_patterns
-            if isinstance(each, URLResolver) and each.namespace == "admin"
-        ]
-    for each in resolver.url_patterns:
-        if isinstance(each, URLResolver):
-            yield from patterns(each)
-        else:
-            yield each
+# What the addresses below /admin/ are called, and their patterns.
+ADDRESSES = get_resolver("config.console.urls").namespace_dict["admin"][1].reverse_dict
 
 
 def names() -> list[str]:
-    found = {pattern.name for pattern in patterns() if pattern.name}
-    return sorted(found, key=lambda name: (name == "logout", name))
+    found = {name for name in ADDRESSES if isinstance(name, str)}
+    return sorted(found, key=lambda name: (name == "logout", name))  # it ends the session
 
 
 def model_of(name: str) -> str:
@@ -161,12 +151,10 @@ def model_of(name: str) -> str:
 
 
 def parts_of(name: str) -> set[str]:
-    [found] = {
-        frozenset(pattern.pattern.regex.groupindex)
-        for pattern in patterns()
-        if pattern.name == name
-    }
-    return set(found)
+    """The names of the parts of an address that are not fixed."""
+    ways = [way for possible, *_ in ADDRESSES.getlist(name) for way in possible]
+    [parts] = {frozenset(names) for _, names in ways}
+    return set(parts)
 
 
 def addresses(name: str, ids: list[str]) -> list[str]:

@@ -17,6 +17,8 @@ from tests.support.webhooks import endpoint, failed
 
 WORKSPACES = reverse("admin:workspaces_workspace_changelist")
 ACCOUNTS = reverse("admin:auth_user_changelist")
+HOOKS = reverse("admin:webhooks_endpoint_changelist")
+DELIVERIES = reverse("admin:webhooks_delivery_changelist")
 NOT_KNOWN = "That filter does not exist here."
 TOOLS = 'class="button account"'
 
@@ -46,10 +48,20 @@ def test_error_pages_show_nothing_of_it_without_signing_in(acme: Tenant) -> None
         assert "mallory" not in html
 
 
-@pytest.mark.parametrize("path", [WORKSPACES, HISTORY, DOCUMENTS])
-def test_lists_survive_nul_bytes(desk: Client, path: str) -> None:
-    for query in ("plan__exact=%00", "q=%00", "suspended__exact=%00", "p=%00"):
-        assert desk.get(f"{path}?{query}", follow=True).status_code == 200, query
+@pytest.mark.parametrize("path", [WORKSPACES, HISTORY, DOCUMENTS, HOOKS, DELIVERIES])
+@pytest.mark.parametrize("text", ["%00", "9" * 40, "%ED%A0%80"])
+def test_lists_survive_any_text(desk: Client, path: str, text: str) -> None:
+    for name in (
+        "plan__exact",
+        "suspended__exact",
+        "q",
+        "p",
+        "state",
+        "type",
+        "workspace",
+        "after",
+    ):
+        assert desk.get(f"{path}?{name}={text}", follow=True).status_code == 200, name
 
 
 TURNED = "\u202e"  # what follows it on the line is shown from right to left

@@ -12,7 +12,7 @@ from audit.models import AuditEntry
 from documents.models import Document
 from tests.support import factories
 from tests.support.factories import Tenant
-from tests.support.seals import KEY, seal
+from tests.support.seals import seal
 from tests.support.staff import member, operator, signed_in, support
 
 pytestmark = pytest.mark.usefixtures("transactional_db", "sealing")

@@ -5,6 +5,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from io import StringIO
 from typing import Any
 
@@ -86,11 +87,9 @@ def test_document_counts_follow_transactions_that_see_one_state_of_the_database(
 
 def apart(*steps: Callable[[], object]) -> None:
     """Does this in a thread, which has a connection of its own."""
-    try:
+    with closing(connection):
         for step in steps:
             step()
-    finally:
-        connection.close()
 
 
 @pytest.mark.django_db(transaction=True)
@@ -187,13 +186,10 @@ def test_check_document_counts_waits_for_no_writer(acme: Tenant) -> None:
     written, fixed = threading.Event(), threading.Event()
 
     def write() -> bool:
-        try:
-            with transaction.atomic():
-                factories.document(acme.workspace, "SENT")
-                written.set()
-                return fixed.wait(10)
-        finally:
-            connection.close()
+        with closing(connection), transaction.atomic():
+            factories.document(acme.workspace, "SENT")
+            written.set()
+            return fixed.wait(10)
 
     with ThreadPoolExecutor() as pool:
         writer = pool.submit(write)

@@ -55,7 +55,6 @@ def test_document_detail_reads_an_id_in_either_case_and_ignores_parameters(acme:
 
 @pytest.fixture
 def own(acme: Tenant) -> str:
-    """The id of a document that can be reached."""
     return str(factories.listed(acme.workspace, 1, id=uid(1))[0].id)
 
 

@@ -123,7 +123,6 @@ def test_pagination_works_for_the_earliest_and_the_latest_times(acme: Tenant) ->
 
 @pytest.fixture
 def cursor(acme: Tenant) -> str:
-    """One that works."""
     factories.listed(acme.workspace, 3, status="DRAFT")
     _, cursor = page(acme, None, 1)
     assert len(page(acme, cursor, 100)[0]) == 2

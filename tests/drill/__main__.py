@@ -60,11 +60,7 @@ sed -i -e 's/^\(S3_ACCESS_KEY_ID\)=.*/\1=second-key/' \
 """
 # The next release, which is the same but for a file.
 NEXT_RELEASE = "tar -rf documents-api.tar -C /etc hostname\n"
-BEFORE = {
-    "--self-signed": VALUES,
-    "--seal": WITNESS,
-    "deploy/upgrade /root": NEXT_RELEASE,
-}
+BEFORE = {"--self-signed": VALUES, "--seal": WITNESS, "deploy/upgrade /root": NEXT_RELEASE}
 AS_POSTGRES = "exec env -C / runuser -u postgres -- psql -X -d postgres"
 AS_CUSTOMER = r"""env -C / runuser -u postgres -- psql -X -d postgres <<'END'
 SELECT $$CREATE ROLE customer LOGIN CREATEDB CREATEROLE PASSWORD 'customer'$$

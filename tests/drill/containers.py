@@ -11,7 +11,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tests.drill.machine import PASSED_ON, bare_debian
+from tests.drill.machine import bare_debian, passed_on
 
 CHECKOUT = Path(__file__).resolve().parent.parent.parent
 DEBIAN = "FROM docker.io/library/debian:12-slim\n"
@@ -139,19 +139,13 @@ def prepare(folder: Path) -> None:
     debian = folder / "debian"
     bare_debian(debian)
     subprocess.run(["tar", "-C", debian, "-cf", folder / "debian.tar", "."], check=True)
-    passed_on = [
-        f"ENV {name}={os.environ[name]}" for name in os.environ if PASSED_ON.fullmatch(name)
-    ]
-    changes = [f"--change={each}" for each in passed_on]
+    changes = [f"--change=ENV {each}" for each in passed_on()]
     base = "docker.io/library/debian:12-slim"
     run(["podman", "import", *changes, str(folder / "debian.tar"), base], folder)
     build = ["podman", "build", "--isolation=chroot", "--network=host", "--format=docker"]
     build += ["--pull-never", "--layers=false"]  # on some disks, each layer is a copy
-    for file, name in (
-        ("Containerfile", "documents-api"),
-        ("redis.Containerfile", "documents-api-redis"),
-    ):
-        run([*build, "-f", f"deploy/{file}", "-t", f"localhost/{name}", "."], folder)
+    for file, name in (("", "documents-api"), ("redis.", "documents-api-redis")):
+        run([*build, "-f", f"deploy/{file}Containerfile", "-t", f"localhost/{name}", "."], folder)
     for name, text in IMAGES.items():
         context = folder / name.partition(":")[0]
         context.mkdir()
@@ -164,15 +158,5 @@ def main(folder: Path) -> None:
     prepare(folder)
     rclone = str(CHECKOUT / ".venv/bin/rclone")
     # When the shell ends, so does all that it has started and mounted.
-    words = [
-        "unshare",
-        "--net",
-        "--pid",
-        "--fork",
-        "--mount-proc",
-        "--kill-child",
-        "bash",
-        "-c",
-        USE,
-    ]
-    run(words, folder, STORE=str(folder / "store"), RCLONE=rclone)
+    words = "unshare --net --pid --fork --mount-proc --kill-child bash -c"
+    run([*words.split(), USE], folder, STORE=str(folder / "store"), RCLONE=rclone)

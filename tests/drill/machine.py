@@ -35,6 +35,11 @@ def require_tools() -> None:
         sys.exit(f"The drill needs {FREE // 10**9} GB in {tempfile.gettempdir()}.")
 
 
+def passed_on() -> list[str]:
+    """This machine's variables of pip, proxies and trust."""
+    return [f"{name}={value}" for name, value in os.environ.items() if PASSED_ON.fullmatch(name)]
+
+
 @contextmanager
 def alone() -> Iterator[None]:
     """No other drill runs meanwhile: their units would be in the same control groups."""
@@ -98,10 +103,7 @@ class Machine:
         return subprocess.run(words, capture_output=True, text=True).stdout.strip()
 
     def command(self, words: list[str]) -> list[str]:
-        variables = [
-            f"{name}={os.environ[name]}" for name in os.environ if PASSED_ON.fullmatch(name)
-        ]
-        return [*self._enter, "env", "-i", f"PATH={PATH}", "HOME=/root", *variables, *words]
+        return [*self._enter, "env", "-i", f"PATH={PATH}", "HOME=/root", *passed_on(), *words]
 
     def run(self, text: str) -> str:
         """Runs a shell's commands; returns their output.

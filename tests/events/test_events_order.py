@@ -1,7 +1,7 @@
 """The feed of events while others write: nothing skipped, nothing twice, nothing early."""
 
 import threading
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from typing import Any
 from uuid import UUID
 
@@ -31,10 +31,8 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 def in_thread(work: Any, *arguments: Any) -> threading.Thread:
     def run() -> None:
-        try:
+        with closing(connection):
             work(*arguments)
-        finally:
-            connection.close()
 
     thread = threading.Thread(target=run)
     thread.start()

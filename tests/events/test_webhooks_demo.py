@@ -25,7 +25,6 @@ from workspaces.plans import Plan
 
 @pytest.fixture
 def demo_acme(acme: Tenant) -> Workspace:
-    """The demo's Acme, of which Acme's admin is one."""
     workspace = Workspace.objects.create(id=demo.ACME.id, name="Acme", plan=Plan.PRO)
     Membership.objects.create(workspace=workspace, user=acme.admin, role=Membership.Role.ADMIN)
     return workspace

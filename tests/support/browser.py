@@ -62,9 +62,6 @@ FLAGS = (
 class Browser:
     """One browser window on the server.
 
-    Args:
-        pictures: whether to keep pictures of pages.
-
     Attributes:
         clicks: on links and buttons since the test began, for tests that count them.
     """

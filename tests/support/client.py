@@ -113,13 +113,7 @@ def api_client() -> Client:
 def get(
     path: str, authorization: str | None = None, method: str = "GET", **headers: str
 ) -> Response:
-    """Sends a request to the API: in this process, with the settings of the API's.
-
-    Args:
-        path: with its query string.
-        authorization: the value of the header; None for no header.
-        headers: further headers, `user_agent="…"` for User-Agent.
-    """
+    """Sends a request to the API in this process; a header is a keyword: `user_agent="…"`."""
     sent = {name.replace("_", "-"): value for name, value in headers.items()}
     if authorization is not None:
         sent["Authorization"] = authorization

@@ -27,11 +27,7 @@ def parsed(document_id: UUID | str) -> dict[str, Any]:
 
 
 def verify(file: Path, *words: str, key: str = str(KEY.public)) -> tuple[int, str]:
-    """Runs `verify_evidence.py` in a process that cannot import this project.
-
-    Returns:
-        Its exit status and what it printed.
-    """
+    """The exit status and output of `verify_evidence.py`, which cannot import this project."""
     done = subprocess.run(
         [sys.executable, "-I", path_of("verify_evidence"), file, "--key", key, *words],
         cwd=file.parent,

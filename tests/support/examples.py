@@ -63,11 +63,7 @@ class Examples:
         )
 
     def run(self, name: str, *words: str, status: int = 0) -> str:
-        """Runs `examples/NAME.py`, or the command dtd, in this process, where waits take no time.
-
-        Returns:
-            What it printed until its end, which must be with `status`.
-        """
+        """What `examples/NAME.py`, or the command dtd, prints in this process; it never waits."""
         printed, ended_with = StringIO(), 0
         self._runs_in = threading.get_ident()
         with (

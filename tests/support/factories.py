@@ -95,12 +95,7 @@ def stored(content: bytes) -> StoredFile:
 def document(
     workspace: Workspace, status: str = "SENT", *, content: bytes | None = None, **fields: Any
 ) -> Document:
-    """A document with its real files: the original, and the other two when it is complete.
-
-    Args:
-        content: of the original, when it matters.
-        fields: of Document; the rest is plausible.
-    """
+    """A document with its real files: the original, and the other two when it is complete."""
     title = fields.setdefault("title", f"{status.capitalize()} agreement")
     pages = fields.setdefault("page_count", 2)
     original = content or pdf(f"{title}: original", pages)
@@ -127,11 +122,7 @@ def numbered(fields: dict[str, Any], number: int) -> dict[str, Any]:
 
 
 def listed(workspace: Workspace, count: int, **fields: Any) -> list[Document]:
-    """Many documents, to be listed; their files are rows without objects.
-
-    Args:
-        fields: of Document; a function is called with each document's number, from 0.
-    """
+    """Many documents, to be listed; their files are rows without objects."""
     files = StoredFile.objects.bulk_create(
         StoredFile(object_key=f"none/{uuid4().hex}.pdf", size=1000, sha256="0" * 64)
         for _ in range(count)

@@ -26,11 +26,7 @@ from tests.support.server import EXEC, PATIENCE, Server, eventually
 
 
 def program(name: str, package: str) -> str:
-    """The path of a program. Only CI must have it.
-
-    Args:
-        package: Debian's package that contains it.
-    """
+    """The path of a program in this package of Debian's. Only CI must have it."""
     # Debian installs some where only root's PATH leads.
     found = shutil.which(name) or shutil.which(name, path="/usr/sbin")
     if found is None and "CI" not in os.environ:
@@ -64,7 +60,9 @@ def make_certificate(folder: Path, names: str = f"DNS:localhost,DNS:{HOST},IP:{H
     openssl = program("openssl", "openssl")
     folder.mkdir()
     key, certificate, both = (folder / f"{each}.pem" for each in ("key", "certificate", "both"))
-    words = "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=localhost"
+    words = (
+        "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=localhost"
+    )
     options = ["-addext", f"subjectAltName={names}", "-keyout", str(key), "-out", str(certificate)]
     subprocess.run([openssl, *words.split(), *options], check=True, capture_output=True)
     both.write_text(key.read_text() + certificate.read_text())
@@ -76,8 +74,6 @@ class Nginx(Server):
 
     Attributes:
         http_port: the port for plain HTTP, which only redirects and refuses.
-        second: the second instance of the API.
-        pages: the process of pages.
 
     Args:
         tls: nginx serves HTTPS, with `certificate`, and the application requires it.

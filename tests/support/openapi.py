@@ -143,15 +143,9 @@ class ResponseSchema:
 def check_response(
     method: str, target: str, status: int, headers: Mapping[str, str], body: bytes | None
 ) -> None:
-    """Checks one response of the API.
+    """Raises SchemaMismatch if the OpenAPI document does not declare the response of a target.
 
-    Args:
-        target: the path of the request, with its query.
-        headers: their names in lower case.
-        body: None when it was not read to its end.
-
-    Raises:
-        SchemaMismatch: the OpenAPI document declares no such response.
+    The body is None when it was not read to its end.
     """
     path = target.partition("?")[0]
     is_page = status < 400 and re.match(r"/api/docs(/|$)", path)  # of the documentation

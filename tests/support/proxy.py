@@ -28,11 +28,7 @@ def with_206(block: bytes) -> bytes:
 
 
 def failing_after(count: int, instead: bytes = b"") -> Callable[[bytes], bytes]:
-    """An `alter` that passes on `count` HTTP responses, then replaces them or cuts the connection.
-
-    Args:
-        instead: replaces each later response, which must arrive in one block.
-    """
+    """An `alter` that passes on `count` responses, then replaces them or cuts the connection."""
     responses = 0
 
     def alter(block: bytes) -> bytes:
@@ -61,10 +57,7 @@ class Proxy:
     """
 
     def __init__(
-        self,
-        url: str,
-        alter: Callable[[bytes], bytes] = with_206,
-        certificate: Path | None = None,
+        self, url: str, alter: Callable[[bytes], bytes] = with_206, certificate: Path | None = None
     ) -> None:
         self.retarget(url)
         self._tls: ssl.SSLContext | None = None

@@ -46,8 +46,6 @@ class Received(NamedTuple):
 
 
 class _Handler(BaseHTTPRequestHandler):
-    """The path says how to respond: /STATUS, /STATUS/slow, /STATUS/trickle, …"""
-
     server: "Receiver"
 
     def do_POST(self) -> None:
@@ -91,8 +89,6 @@ class Receiver(ThreadingHTTPServer):
     """Listens until it is stopped.
 
     Attributes:
-        received: what has arrived, in that order.
-        arrived: is set when something arrives.
         content, headers: of each response.
         script: responses that come one after the other instead, whatever the path; the last again.
         delay: seconds before each response.

@@ -82,11 +82,7 @@ def found_damaged() -> None:
 
 
 def grow_older(entry: AuditEntry, **by: float) -> None:
-    """Dates an entry back; the connection must be the owner's.
-
-    Args:
-        by: of timedelta.
-    """
+    """Dates an entry back; the connection must be the owner's."""
     with without_triggers(), connection.cursor() as cursor:
         cursor.execute(
             "UPDATE audit_auditentry SET created_at = created_at - make_interval(secs => %s)"

@@ -60,11 +60,7 @@ def other_connections() -> list[int]:
 
 
 def end_connections() -> int:
-    """Ends the other connections, as a restart of the database does.
-
-    Returns:
-        How many it has ended.
-    """
+    """Ends the other connections, as a restart of the database does; returns how many."""
     return len(fetch(f"SELECT pg_terminate_backend(pid) {_OTHERS}", []))
 
 
@@ -92,10 +88,6 @@ class Server:
 
     Attributes:
         database, store, counter: the proxies in front of PostgreSQL, S3 and Redis.
-        port: the port that it listens on.
-
-    Args:
-        environment: further variables.
     """
 
     def __init__(self, folder: Path, **environment: str) -> None:
@@ -216,33 +208,25 @@ class Server:
         """Sends a request over a socket, with a raw key; `path` is without /api/v1."""
         if raw is not None:
             headers["Authorization"] = f"Bearer {raw}"
-        return self._request(self.port, f"/api/v1{path}", method, headers)
+        return self.request(f"/api/v1{path}", method, **headers)
 
     def request(
         self, path: str, method: str = "GET", body: bytes | None = None, **headers: str
     ) -> Response:
-        return self._request(self.port, path, method, headers, body)
+        sent = {name.replace("_", "-"): value for name, value in headers.items()}
+        with contextlib.closing(self.http()) as connection:
+            connection.request(method, path, body, sent)
+            response = connection.getresponse()
+            content = response.read()
+        received = {name.lower(): value for name, value in response.getheaders()}
+        openapi.check_response(method, path, response.status, received, content)
+        return Response(response.status, received, content)
 
     def metrics(self) -> str:
-        return self._request(self._own_port, "/metrics", "GET", {}).body.decode()
-
-    def _request(
-        self,
-        port: int,
-        path: str,
-        method: str,
-        headers: dict[str, str],
-        sent_body: bytes | None = None,
-    ) -> Response:
-        sent = {name.replace("_", "-"): value for name, value in headers.items()}
-        connection = self.http() if port == self.port else HTTPConnection(HOST, port)
-        with contextlib.closing(connection):
-            connection.request(method, path, sent_body, sent)
-            received = connection.getresponse()
-            body = received.read()
-        received_headers = {name.lower(): value for name, value in received.getheaders()}
-        openapi.check_response(method, path, received.status, received_headers, body)
-        return Response(received.status, received_headers, body)
+        """Its own, also if nginx is in front of it."""
+        with contextlib.closing(HTTPConnection(HOST, self._own_port)) as connection:
+            connection.request("GET", "/metrics")
+            return connection.getresponse().read().decode()
 
     def http(self) -> HTTPConnection:
         return HTTPConnection(HOST, self.port, timeout=PATIENCE)

@@ -53,11 +53,7 @@ def not_recent(client: Client) -> Client:
 
 
 def happened(count: int = 1, **fields: Any) -> list[AuditEntry]:
-    """Makes entries, a minute apart, the newest first, at 2026-03-01 12:00:00.
-
-    Args:
-        fields: of AuditEntry; a function is called with each entry's number, from 0.
-    """
+    """Makes entries, a minute apart, the newest first, at 2026-03-01 12:00:00."""
     defaults = {
         "action": "document.downloaded",
         "created_at": lambda number: at("2026-03-01 12:00:00") - timedelta(minutes=number),
@@ -114,7 +110,6 @@ def asked(client: Client, url: str) -> list[str]:
 
 
 def analyze(*tables: str) -> None:
-    """Updates the statistics, so that the planner knows what the test has stored."""
     with connection.cursor() as cursor:
         for table in tables:
             cursor.execute(f"ANALYZE {table}")

@@ -31,11 +31,7 @@ def empty() -> None:
 
 
 def refused(count: int = 1, **fields: Any) -> list[RefusedRequest]:
-    """Makes rows of refused requests, a second apart, the newest first, now.
-
-    Args:
-        fields: of RefusedRequest; a function is called with each row's number, from 0.
-    """
+    """Makes rows of refused requests, a second apart, the newest first, now."""
     defaults = {
         "created_at": lambda number: timezone.now() - timedelta(seconds=number),
         "request_id": lambda number: f"{number:08x}{'f' * 24}",

@@ -26,11 +26,7 @@ def endpoint(tenant: Tenant, url: str = URL) -> Endpoint:
 
 
 def delivery(endpoint: Endpoint, *attempts: dict[str, Any], **fields: Any) -> Delivery:
-    """A delivery, and its attempts, each at the time that it has or now.
-
-    Args:
-        fields: of Delivery; by default it is pending.
-    """
+    """A delivery, pending by default, and its attempts, each at the time that it has or now."""
     made = Delivery.objects.create(
         endpoint=endpoint,
         **{

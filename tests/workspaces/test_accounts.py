@@ -36,7 +36,6 @@ def told() -> list[tuple[str, str, str, str]]:
 
 
 def save(desk: Client, user: User, **changed: Any) -> None:
-    """Sends the account's page with some fields changed."""
     user.refresh_from_db()
     form = {"email": user.email, "first_name": user.first_name, **changed}
     response = desk.post(reverse("admin:auth_user_change", args=[user.pk]), form)

@@ -49,13 +49,11 @@ def test_accounts_are_for_operators_alone(acme: Tenant, client: Client) -> None:
 
 
 def link_of(response: Any) -> str:
-    """The path of the link that the page shows."""
     [path] = re.findall(r"http://testserver(/admin/reset/first-\w+/[^<]+)<", body(response))
     return str(path)
 
 
 def set_password(path: str) -> Any:
-    """Follows a link and sets the password."""
     client = Client()
     form: Any = client.get(path, follow=True)
     passwords = {"new_password1": SECRET, "new_password2": SECRET}

@@ -6,6 +6,7 @@ import threading
 import unicodedata
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -218,10 +219,8 @@ def test_passwords_of_strangers_are_hashed_one_at_once_and_stop_no_page(
     guesser = known_browser(give_password(factories.user("bob@x.example", is_staff=True), PASSWORD))
 
     def guess(who: Client, login: str) -> int:
-        try:
+        with closing(connection):
             return who.post(LOGIN, {"username": login, "password": WRONG}).status_code
-        finally:
-            connection.close()
 
     with ThreadPoolExecutor() as pool:
         guesses = [pool.submit(guess, Client(), "nobody@acme.example")]

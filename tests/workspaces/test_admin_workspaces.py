@@ -98,7 +98,6 @@ def test_workspace_moves_to_another_plan(acme: Tenant, desk: Client) -> None:
 
 
 def act(client: Client, membership: Membership, **form: str) -> Any:
-    """Sends a form of the members' table."""
     url = page_of(membership.workspace, "members")
     return client.post(url, {"chosen": str(membership.pk), **form}, follow=True)
 

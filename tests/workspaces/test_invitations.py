@@ -45,7 +45,6 @@ def link(acme: Tenant, email: str = EVE) -> str:
 
 
 def opened(url: str, client: Client | None = None) -> Client:
-    """A browser that has opened the link."""
     client = client or Client()
     assert client.get(url)["Location"] == PAGE
     return client

@@ -52,13 +52,11 @@ def sent_to(user: User) -> str:
 
 
 def link(text: str) -> str:
-    """The path of the link in an e-mail."""
     [path] = re.findall(r"http://testserver(/admin/reset/\S+)", text)
     return str(path)
 
 
 def set_password(path: str) -> Any:
-    """Follows the link and enters a new password."""
     client = Client()
     form: Any = client.get(path, follow=True)
     assert form.status_code == 200

@@ -4,6 +4,7 @@ import io
 import logging
 import re
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -44,12 +45,10 @@ def olga(db: None) -> User:
 
 @pytest.fixture
 def ada(acme: Tenant) -> User:
-    """Acme's admin, with a password and no second factor."""
     return give_password(acme.admin, PASSWORD)
 
 
 def app(user: User) -> TOTPDevice:
-    """Gives the user an app."""
     device: TOTPDevice = TOTPDevice.objects.create(user=user, name="app")
     return device
 
@@ -76,7 +75,6 @@ def entries() -> list[tuple[str, str, str]]:
 
 
 def shown_codes(response: Any) -> list[str]:
-    """The recovery codes on a page."""
     return re.findall(r"\b(?:[a-z2-7]{4}-){3}[a-z2-7]{4}\b", body(response))
 
 
@@ -171,10 +169,8 @@ def test_code_works_once_also_at_the_same_moment(transactional_db: None) -> None
     same = code(device)
 
     def enter(client: Client) -> int:
-        try:
+        with closing(connection):
             return client.post(CODE, {"code": same}).status_code
-        finally:
-            connection.close()
 
     with ThreadPoolExecutor(4) as pool:
         assert list(pool.map(enter, clients)).count(302) == 1
