@@ -9,25 +9,9 @@ from pathlib import Path
 
 import psutil
 
+from config import env
 from tests.support import seals
-from tests.support.redis_service import SERVICES
 from tests.support.server import ROOT, eventually, test_database_url
-
-PROVIDED = (
-    *(service.variable for service in SERVICES),
-    "DATABASE_OWNER_URL",
-    "DATABASE_SEALER_URL",
-    "SECRET_KEY",
-    "S3_BUCKET",
-    "S3_ACCESS_KEY_ID",
-    "S3_SECRET_ACCESS_KEY",
-    "DJANGO_SETTINGS_MODULE",
-    "ROLE",
-    "HTTPS_ONLY",
-    "AUDIT_SIGNING_KEY",
-    "AUDIT_PUBLIC_KEYS",
-    "AUDIT_WITNESSES",
-)
 
 
 def heed_signals() -> None:
@@ -38,7 +22,8 @@ def heed_signals() -> None:
 
 def bare_environment(folder: Path) -> dict[str, str]:
     """The environment of a user who has set only DATA_DIR."""
-    kept = {name: value for name, value in os.environ.items() if name not in PROVIDED}
+    ours = (*env.VARIABLES, "DATABASE_OWNER_URL", "DJANGO_SETTINGS_MODULE")
+    kept = {name: value for name, value in os.environ.items() if name not in ours}
     return {**kept, "DATA_DIR": str(folder)}
 
 
