@@ -273,7 +273,6 @@ def test_dtd_watch_goes_on_after_an_outage_and_ends_after_a_refusal(
     examples.environment["DTD_BASE_URL"] = front.url
 
     def story() -> Generator[None]:
-        """What happens meanwhile; no wait takes time."""
         yield
         front.refuse()
         complete(factories.document(acme.workspace, "SENT"))

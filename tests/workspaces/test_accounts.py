@@ -30,7 +30,6 @@ def bob(db: None) -> User:
 
 
 def told() -> list[tuple[str, str, str, str]]:
-    """The entries about accounts, in order."""
     entries = AuditEntry.objects.filter(action__startswith="account.").order_by("id")
     return list(entries.values_list("action", "member", "person", "detail"))
 

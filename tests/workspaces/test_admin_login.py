@@ -42,7 +42,6 @@ WRONG = "wrong"
 
 @pytest.fixture
 def ada(acme: Tenant) -> User:
-    """Acme's admin, who has a password."""
     return give_password(acme.admin, PASSWORD)
 
 

@@ -57,7 +57,6 @@ def bob(acme: Tenant, umbrella: Tenant, settings: Any) -> User:
 
 
 def send(subject: str) -> None:
-    """Adds an e-mail with a link to Ada."""
     template, request = "registration/password_reset_email.txt", RequestFactory().get("/")
     mails.send(request, subject, template, {"path": LINK}, ADA)
 

@@ -45,7 +45,6 @@ def ask(login: str, address: str = "192.0.2.1") -> Any:
 
 
 def sent_to(user: User) -> str:
-    """The text of the e-mail that was sent to the user."""
     [message] = sent()
     assert message.to == [user.username]
     return str(message.body)

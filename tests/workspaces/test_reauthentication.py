@@ -33,7 +33,6 @@ PASSWORD = "correct horse battery staple"
 
 @pytest.fixture
 def ada(acme: Tenant) -> User:
-    """Acme's admin, who has a password."""
     return give_password(acme.admin, PASSWORD)
 
 

@@ -39,7 +39,6 @@ def _required(settings: Any) -> None:
 
 @pytest.fixture
 def olga(db: None) -> User:
-    """An operator with a password and no second factor."""
     return give_password(staff.operator(), PASSWORD)
 
 

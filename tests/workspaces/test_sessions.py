@@ -24,7 +24,6 @@ Wait = Callable[[float], None]
 
 @pytest.fixture
 def wait(monkeypatch: pytest.MonkeyPatch) -> Wait:
-    """Moves Django's clock by so many minutes."""
     real, waited = timezone.now, timedelta()
 
     def wait(minutes: float) -> None:
