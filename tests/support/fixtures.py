@@ -5,7 +5,6 @@ import json
 import os
 import time
 from collections.abc import Callable, Iterator
-from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -185,17 +184,16 @@ PUBLIC_KEYS = seals.VARIABLES["AUDIT_PUBLIC_KEYS"]
 @pytest.fixture(scope="session")
 def shared(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shared]:
     """Yields a server that all tests use: the first one starts it, each restores it at its end."""
+    servers: dict[object, Server] = {}
     with contextlib.ExitStack() as stack:
 
-        @cache
-        def started(kind: type[Server], **options: Any) -> Server:
-            server = kind(tmp_path_factory.mktemp(kind.__name__), **options)
-            return stack.enter_context(running(server))
-
         def use(kind: type[Server], **options: Any) -> Iterator[Server]:
-            server = started(kind, **options)
-            yield server
-            server.restore()
+            key = (kind, *options.items())
+            if key not in servers:
+                server = kind(tmp_path_factory.mktemp(kind.__name__), **options)
+                servers[key] = stack.enter_context(running(server))
+            yield servers[key]
+            servers[key].restore()
 
         yield use
 

@@ -208,7 +208,7 @@ class Server:
         """Sends a request over a socket, with a raw key; `path` is without /api/v1."""
         if raw is not None:
             headers["Authorization"] = f"Bearer {raw}"
-        return self.request(f"/api/v1{path}", method, **headers)
+        return self.request(f"/api/v1{path}", method, None, **headers)
 
     def request(
         self, path: str, method: str = "GET", body: bytes | None = None, **headers: str
