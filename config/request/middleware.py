@@ -61,7 +61,7 @@ class RequestIdMiddleware:
 
 
 class HostMiddleware(CommonMiddleware):
-    """Refuses a Host header that is not ours, except at the URLs of health checks and metrics."""
+    """Django's, but health checks and metrics may have any Host header."""
 
     def process_request(self, request: HttpRequest) -> HttpResponsePermanentRedirect | None:
         if request.path_info.removeprefix("/") in settings.HEALTH_PATHS:
