@@ -58,9 +58,7 @@ def test_commands_find_a_login_in_any_case(db: None, monkeypatch: pytest.MonkeyP
     assert eva.check_password("a long enough passphrase")
 
 
-def test_createsuperuser_says_that_a_login_is_taken_in_another_case(
-    transactional_db: None,
-) -> None:
+def test_createsuperuser_says_that_a_login_is_taken_in_another_case(transactional_db: None) -> None:
     factories.user("Eva@Example.com")
     for name in ("eva@example.com", "Eva@Example.com"):
         with pytest.raises(CommandError, match="already taken"):
@@ -87,9 +85,7 @@ def test_create_workspace_is_recorded_with_its_admin_s_account(db: None) -> None
     assert set(named.values_list("workspace_id", "workspace_name")) == {(one.id, "One")}
 
 
-def test_create_workspace_makes_a_known_user_staff_and_leaves_the_password_alone(
-    db: None,
-) -> None:
+def test_create_workspace_makes_a_known_user_staff_and_leaves_the_password_alone(db: None) -> None:
     eva = factories.user("eva@example.com")
     assert "password" not in json.loads(create_workspace("One", "FREE", "EVA@example.com"))
     assert User.objects.get().password == eva.password

@@ -116,10 +116,7 @@ def test_log_has_the_reason_of_other_refusals(
 
 def test_log_has_the_cause_of_a_503(json_server: Server, acme: Tenant) -> None:
     document = factories.document(acme.workspace)
-    for cause, proxy in (
-        ("database", json_server.database),
-        ("object_storage", json_server.store),
-    ):
+    for cause, proxy in (("database", json_server.database), ("object_storage", json_server.store)):
         proxy.refuse()
         sent = json_server.get(f"/documents/{document.id}/download", acme.raw)
         assert sent.status == 503

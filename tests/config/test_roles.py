@@ -66,10 +66,7 @@ def test_serving_role_cannot_give_itself_privileges(db: None) -> None:
     ],
 )
 def test_serving_role_cannot_change_the_database(transactional_db: None, statement: str) -> None:
-    with (
-        pytest.raises(DatabaseError, match="permission denied"),
-        connection.cursor() as cursor,
-    ):
+    with pytest.raises(DatabaseError, match="permission denied"), connection.cursor() as cursor:
         cursor.execute(statement)
 
 

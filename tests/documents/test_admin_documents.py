@@ -14,15 +14,7 @@ from tests.support import factories
 from tests.support.cast import page_of
 from tests.support.database import no_entries
 from tests.support.factories import Tenant, at, uid
-from tests.support.staff import (
-    DOCUMENTS,
-    HISTORY,
-    body,
-    errors,
-    shown,
-    signed_in,
-    support,
-)
+from tests.support.staff import DOCUMENTS, HISTORY, body, errors, shown, signed_in, support
 
 
 @pytest.fixture

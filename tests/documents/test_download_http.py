@@ -220,10 +220,7 @@ NAMES = {
         "a_; filename=evil.exe; x=_",
         "a%EF%BC%82%3B%20filename%3Devil.exe%3B%20x%3D%EF%BC%82",
     ),
-    "．．／．．／etc／passwd.pdf": (
-        "_.._etc_passwd",
-        quote("．．／．．／etc／passwd"),
-    ),
+    "．．／．．／etc／passwd.pdf": ("_.._etc_passwd", quote("．．／．．／etc／passwd")),
     "C：＼x": ("C__x", "C%EF%BC%9A%EF%BC%BCx"),
     "℀": ("a_c", "%E2%84%80"),
     "㏂" * 100: ("a.m." * 49 + "a.m", "%E3%8F%82" * 66),  # its ASCII letters need more bytes

@@ -242,9 +242,7 @@ def wait(hours: int) -> None:
 @pytest.mark.slow
 @pytest.mark.usefixtures("as_owner")
 @hypothesis_settings(
-    max_examples=60,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(
     ages=st.lists(st.integers(OLDEST - 40, OLDEST + 70), min_size=30, max_size=60),

@@ -123,16 +123,11 @@ STEP = st.sampled_from(list(STEPS)).flatmap(lambda name: st.tuples(st.just(name)
 
 @pytest.mark.slow
 @hypothesis_settings(
-    max_examples=25,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
+    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(first=st.permutations(range(3)), steps=st.lists(STEP, min_size=20, max_size=40))
 def test_events_of_transactions_whose_numbers_and_ids_are_in_any_order_are_each_shown_once(
-    acme: Tenant,
-    umbrella: Tenant,
-    first: list[int],
-    steps: list[tuple[str, tuple[Any, ...]]],
+    acme: Tenant, umbrella: Tenant, first: list[int], steps: list[tuple[str, tuple[Any, ...]]]
 ) -> None:
     """There are none at first. Deliveries of webhooks are of the same events."""
     workspaces = [tenant.workspace for tenant in (acme, umbrella)]

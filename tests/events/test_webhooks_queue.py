@@ -56,9 +56,7 @@ def due_now() -> None:
     Delivery.objects.filter(state=PENDING).update(next_attempt_at=timezone.now())
 
 
-def test_ten_are_claimed_for_an_endpoint_until_their_attempts_or_claims_end(
-    acme: Tenant,
-) -> None:
+def test_ten_are_claimed_for_an_endpoint_until_their_attempts_or_claims_end(acme: Tenant) -> None:
     waiting(acme, 30)
     first = claim()
     assert len(first) == AT_ONCE == 10
