@@ -98,7 +98,10 @@ def _in_order(asked: Search, given: dict[str, Any], most: int, limit: int) -> Se
 
 def _by_tokens(asked: Search, given: dict[str, Any], groups: int, limit: int) -> SearchPage | None:
     """The next that match, of all documents that have the tokens; None if these are too many."""
-    tokens = [f"tokens && documents_tokens(%(workspace)s, %(tokens_{n})s)" for n in range(groups)]
+    hashes = (
+        "SELECT documents_token(%(workspace)s, each) FROM unnest(%(tokens_{})s::text[]) AS each"
+    )
+    tokens = [f"tokens && ARRAY({hashes.format(n)})" for n in range(groups)]
     where = [
         *_behind(asked, given, "found", "document_id"),
         *within(asked, "found", is_sorted=False),
