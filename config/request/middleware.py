@@ -91,7 +91,7 @@ def log_request(request: HttpRequest, response: HttpResponse, notes: Notes) -> N
         "client_address": notes.client_address,
         "user_agent": shown(request.META.get("HTTP_USER_AGENT", "")) or None,
         "user": notes.user,
-        "reason": shown(notes.reason) or None,  # it may quote a header
+        "reason": shown(notes.reason) if notes.error else None,  # it may quote a header
         "cause": notes.error.cause if notes.error else None,
     }
     pairs = [f"{name}={'-' if fields[name] is None else fields[name]}" for name in TEXT_FIELDS]
