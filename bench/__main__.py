@@ -1,8 +1,11 @@
 """Measures the service and its peers, and writes docs/performance.md: `make bench`."""
 
 import argparse
+import os
 import sys
 from dataclasses import replace
+
+import django
 
 from bench import report
 from bench.loading import FULL, SMALL
@@ -22,11 +25,16 @@ def main() -> None:
     stack = Stack("bench")
     stack.set_as_in_production()
     stack.load(scale)
+    os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings"
+    django.setup()
+    from bench import searches  # which imports models
+
+    searched, of_searches = searches.measure(scale)
     costs = measure_all(stack, scale, VARIANTS)
-    targets, failed = report.judged(report.targets(costs), scale.slack)
+    targets, failed = report.judged([*report.targets(costs), *of_searches], scale.slack)
     smoke = "A smoke test: its numbers mean nothing." if scale.name == "small" else ""
     numbers = {"uses": USES, "connections": CONNECTIONS, "workers": WORKERS, "threads": THREADS}
-    tables = {"targets": targets, "measured": report.measured(costs)}
+    tables = {"targets": targets, "searches": searched, "measured": report.measured(costs)}
     text = report.write(stack, "performance.md", smoke=smoke, scale=scale, **tables, **numbers)
     sys.stdout.write(text)
     if failed:

@@ -3,6 +3,7 @@
 import hashlib
 import hmac
 import os
+import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -16,6 +17,8 @@ from config.request.redaction import PUBLIC_LENGTH
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCUMENTS = ROOT / "bench" / "documents.sql"
+# What is searched for in them → the parameters.
+SEARCHES: dict[str, str] = tomllib.loads((ROOT / "bench" / "searches.toml").read_text())
 RARE = 36  # documents of the large workspace with the status DECLINED: more than a page
 
 
@@ -77,7 +80,7 @@ def workspaces(scale: Scale) -> list[Workspace]:
         names = [f"Key {number}.{n}" for n in range(scale.keys_each if number else scale.keys)]
         raw = [f"dtd_{hmac.digest(secret, name.encode(), 'sha256').hex()[:40]}" for name in names]
         own = [Key(identifier("key", name), name, r) for name, r in zip(names, raw, strict=True)]
-        name, deleted = identifier("workspace", number), documents // 100
+        name, deleted = identifier("workspace", number), documents // 10
         found.append(Workspace(number, name, first, documents, deleted, own))
         first += documents + deleted
     return found

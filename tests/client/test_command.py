@@ -23,7 +23,7 @@ from apikeys.models import ApiKey
 from config.ports import free_port
 from documents.models import Document
 from tests.support import factories
-from tests.support.cast import settled
+from tests.support.cast import hardest_to_find, settled
 from tests.support.examples import Examples, Requests
 from tests.support.factories import Tenant
 from tests.support.processes import read_terminal
@@ -83,6 +83,17 @@ def test_dtd_search_has_each_parameter_of_the_api_and_prints_as_ls_does(
     both = ("--status", "SENT", "--status", "COMPLETED")
     assert len(examples.run("dtd", "search", *both, "--csv").splitlines()) == 3
     assert len(examples.run("dtd", "search", *both, "--limit", "1", "--json").splitlines()) == 1
+
+
+@pytest.mark.parametrize("words", ["search --title lease-offer --csv", "waiting --csv"])
+def test_dtd_needs_one_request_where_one_page_is_enough(
+    examples: Examples, acme: Tenant, words: str
+) -> None:
+    document = hardest_to_find(acme)
+    requests = Requests(examples.server)
+    printed = examples.run("dtd", *words.split())
+    assert [str(document.id) in line for line in printed.splitlines()] == [False, True]
+    assert requests() == ["search 200"]
 
 
 def test_dtd_get_shows_a_document_or_downloads_it(examples: Examples, acme: Tenant) -> None:

@@ -14,8 +14,8 @@ from mcp.types import CallToolResult, TextContent
 
 from audit.models import AuditEntry
 from tests.support import factories
-from tests.support.cast import settled
-from tests.support.examples import Examples
+from tests.support.cast import hardest_to_find, settled
+from tests.support.examples import Examples, Requests
 from tests.support.factories import Tenant
 from tests.support.receiver import Receiver
 from tests.support.server import eventually
@@ -80,6 +80,15 @@ def test_mcp_reads_what_the_api_has(examples: Examples, acme: Tenant) -> None:
     assert raw(document)["title"] == "Lease"
     assert [each["id"] for each in raw(found)] == [str(lease.id)]
     assert [each["data"]["id"] for each in raw(events)] == [str(lease.id)]
+
+
+def test_mcp_finds_in_one_call_what_is_on_one_page(examples: Examples, acme: Tenant) -> None:
+    document = hardest_to_find(acme)
+    requests = Requests(examples.server)
+    [found] = calls(examples, ("search_documents", {"title": "lease offer"}))
+    assert [each["id"] for each in page(found)["result"]] == [str(document.id)]
+    assert page(found)["more"] is None
+    assert requests() == ["search 200"]
 
 
 def test_mcp_says_that_a_list_is_cut_and_a_cursor_leads_on(

@@ -99,6 +99,18 @@ def lease(acme: Tenant) -> Document:
     )
 
 
+def hardest_to_find(tenant: Tenant) -> Document:
+    """A document that waits and has two words; a thousand newer drafts have one of these each."""
+    factories.listed(
+        tenant.workspace, 1200, status="DRAFT", title=lambda n: "Offer" if n % 2 else "Lease"
+    )
+    [document] = factories.listed(
+        tenant.workspace, 1, title="Lease offer", created_at=factories.at("2026-03-01 00:00:00")
+    )
+    factories.recipient(document)
+    return document
+
+
 def path_of(document: Document, file_type: str | None = None) -> str:
     return f"/documents/{document.id}/download" + (f"?type={file_type}" if file_type else "")
 

@@ -55,7 +55,7 @@ def search(client: Client, options: argparse.Namespace) -> None:
     """
     names = [option[2:].replace("-", "_") for option in SEARCH]
     parameters = {name: getattr(options, name) for name in names}
-    # By the time that is asked for: in another order, a search reads page after page.
+    # In the order of the time that is asked for.
     asked = (time for time in SORTS if parameters[f"{time}_from"] or parameters[f"{time}_before"])
     parameters["sort"] = options.sort or next(asked, None)
     found = client.search(limit=options.limit, **parameters)
