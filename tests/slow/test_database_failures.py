@@ -1,4 +1,4 @@
-"""A database that is gone, silent, locked or read-only: 503 in time, and it heals by itself."""
+"""A database that is silent, ends connections, is locked or read-only. `make faults` has others."""
 
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -11,13 +11,12 @@ import pytest
 from django.urls import reverse
 
 from tests.support import factories, seals
-from tests.support import server as servers
 from tests.support.client import golden
 from tests.support.database import locked, read_only
 from tests.support.factories import Tenant
-from tests.support.proxy import HOST, Proxy
+from tests.support.proxy import HOST
 from tests.support.receiver import delivering
-from tests.support.server import Server, end_connections, eventually, running
+from tests.support.server import Server, end_connections, eventually
 from tests.support.staff import signed_in
 
 PATHS = ("/me", "/documents", "/documents/{id}", "/documents/{id}/download")
@@ -49,16 +48,6 @@ class Consumers:
         assert response.status_code in (200, 503)
         return response.status_code
 
-    def disturb(self, *how: str) -> None:
-        """What happens to the database, as both servers see it: names of methods of its proxy."""
-        for each in (self.server, self.pages):
-            for name in how:
-                getattr(each.database, name)()
-
-    def restore(self) -> None:
-        self.server.restore()
-        self.pages.restore()
-
     def all_at_once(self) -> list[int]:
         """The statuses of each endpoint and of a page, which must arrive in time."""
         started = time.monotonic()
@@ -84,9 +73,13 @@ def consumers(server: Server, pages: Server, acme: Tenant) -> Consumers:
 def test_database_that_is_silent_to_new_connections_is_503_in_time_and_heals(
     consumers: Consumers,
 ) -> None:
-    consumers.disturb("refuse", "restore", "silence")
+    for each in (consumers.server, consumers.pages):
+        each.database.refuse()  # which ends its connections
+        each.database.restore()
+        each.database.silence()
     assert consumers.all_at_once() == NONE_SERVED
-    consumers.restore()
+    consumers.server.restore()
+    consumers.pages.restore()
     assert consumers.all_at_once() == ALL_SERVED
 
 
@@ -96,45 +89,6 @@ def test_database_that_has_ended_all_connections_refuses_no_request(consumers: C
             assert set(threads.map(consumers.api, [PATHS[2]] * 40)) == {200}
             assert consumers.page() == 200
             assert end_connections() > 1
-    assert consumers.all_at_once() == ALL_SERVED
-
-
-def test_database_that_is_gone_when_the_server_starts_is_503_until_it_is_there(
-    transactional_db: None, acme: Tenant, tmp_path: Path
-) -> None:
-    proxy = Proxy(servers.test_database_url())
-    proxy.refuse()
-    try:
-        with running(Server(tmp_path, DATABASE_URL=proxy.url)) as server:
-            assert server.get("/me", acme.raw).status == 503
-            proxy.restore()
-            assert server.get("/me", acme.raw).status == 200
-    finally:
-        proxy.stop()
-
-
-def test_database_with_locked_documents_is_no_reason_not_to_check_keys_and_count_requests(
-    server: Server, acme: Tenant, umbrella: Tenant
-) -> None:
-    tenants = (acme, umbrella)
-    paths = [f"/documents/{factories.document(tenant.workspace).id}" for tenant in tenants]
-    for path, tenant in zip(paths, tenants, strict=True):
-        assert server.get(path, tenant.raw).status == 200
-    umbrella.key.revoke(by=umbrella.admin)
-    with locked("documents_document"), ThreadPoolExecutor() as threads:
-        served, refused = threads.map(server.get, paths, [tenant.raw for tenant in tenants])
-    assert (served.status, "ratelimit" in served.headers) == (503, True)
-    assert refused.status == 401
-
-
-@pytest.mark.parametrize("table", ["apikeys_apikey", "audit_auditentry"])
-def test_database_with_a_locked_table_is_503_in_time(consumers: Consumers, table: str) -> None:
-    started = time.monotonic()
-    with locked(table), ThreadPoolExecutor() as threads:
-        statuses = set(threads.map(consumers.api, PATHS))
-    assert time.monotonic() - started < 6
-    assert 503 in statuses
-    assert statuses <= {200, 503}
     assert consumers.all_at_once() == ALL_SERVED
 
 

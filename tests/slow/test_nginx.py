@@ -16,6 +16,7 @@ from django.core.management import CommandError, call_command
 from audit.management.commands import missing_downloads
 from config.api import errors
 from tests.support import factories
+from tests.support.cast import path_of
 from tests.support.docs import documented_codes
 from tests.support.factories import Tenant
 from tests.support.nginx import Nginx, exchange, request
@@ -35,11 +36,6 @@ def test_nginx_serves_https_with_hsts(gate: Nginx, acme: Tenant) -> None:
     response = gate.get("/me", acme.raw)
     assert response.status == 200
     assert response.headers["strict-transport-security"] == "max-age=31536000"
-    document = factories.document(acme.workspace)
-    file = gate.get(f"/documents/{document.id}/download", acme.raw)
-    assert file.body.startswith(b"%PDF")
-    assert file.headers["strict-transport-security"] == "max-age=31536000"
-    assert "content-encoding" not in file.headers
     assert "server" not in response.headers or response.headers["server"] == "nginx"
 
 
@@ -129,8 +125,10 @@ def test_nginx_compresses_json_but_neither_pdfs_nor_the_admin(gate: Nginx, acme:
         "/api/v1/openapi.json": None,
         "/admin/login/": None,
     }
-    file = gate.get(f"/documents/{document.id}/download", acme.raw, accept_encoding="gzip")
+    file = gate.get(path_of(document), acme.raw, accept_encoding="gzip")
+    assert file.body.startswith(b"%PDF")
     assert "content-encoding" not in file.headers
+    assert file.headers["strict-transport-security"] == "max-age=31536000"
 
 
 def test_nginx_log_has_one_object_for_each_request_without_raw_keys(
@@ -139,18 +137,6 @@ def test_nginx_log_has_one_object_for_each_request_without_raw_keys(
     path = f"/nothing/{acme.raw}/{acme.raw}?q={acme.raw}"
     response = gate.get(path, acme.raw, user_agent=f"curl {acme.raw}")
     line = gate.logged(response.headers["request-id"])
-    assert list(line) == [
-        "time",
-        "request_id",
-        "method",
-        "path",
-        "status",
-        "seconds",
-        "bytes",
-        "client_address",
-        "upstream",
-        "upstream_seconds",
-    ]
     assert line["path"] == f"/api/v1/nothing/{acme.raw[:12]}…"
     assert (line["method"], line["status"], line["client_address"]) == ("GET", 404, HOST)
     assert line["bytes"] == len(response.body)

@@ -1,82 +1,34 @@
-"""The server's process: what replaces it, and what may end before it ends."""
+"""The server's process: how it ends, and that it says so if its threads hang."""
 
-import os
 import socket
 import time
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import psutil
 import pytest
 from django.db import connection
 
 from config import systemd
 from config.connections import fetch
-from config.management.commands import run
 from tests.support import factories
 from tests.support.database import locked
 from tests.support.factories import Tenant
-from tests.support.processes import worker_of
 from tests.support.server import PATIENCE, Server, eventually, running
-from tests.support.slow_clients import SlowClients, download_request
+from tests.support.slow_clients import download_request
 
 
-@pytest.fixture
-def instance(transactional_db: None, tmp_path: Path) -> Iterator[Server]:
-    """A server of the test's own, which it may end."""
-    with running(Server(tmp_path)) as server:
-        yield server
-
-
-def worker(instance: Server) -> psutil.Process:
-    """The process that serves."""
-    found = worker_of(instance.pid)
-    assert found is not None
-    return found
-
-
-def test_killed_worker_is_replaced(instance: Server, acme: Tenant) -> None:
-    killed = worker(instance)
-    killed.kill()
-    killed.wait()
-    instance.wait()
-    assert instance.get("/me", acme.raw).status == 200
-    assert worker(instance).pid != killed.pid
-
-
-def test_sigterm_lets_a_download_end(instance: Server, acme: Tenant) -> None:
+def test_sigterm_lets_a_download_end(transactional_db: None, acme: Tenant, tmp_path: Path) -> None:
     size = 8_000_000
     document = factories.document(acme.workspace, content=bytes(size))
-    with instance.connect() as connection:
+    with running(Server(tmp_path)) as server, server.connect() as connection:
         connection.sendall(download_request(document.id, acme.raw))
         received = len(connection.recv(1000))
-        instance.terminate()
+        server.terminate()
         time.sleep(1)
         while block := connection.recv(1 << 20):
             received += len(block)
-    assert received > size
-    assert instance.wait_for_end(10) == 0
-
-
-def test_server_of_make_run_serves_others_during_32_slow_downloads(
-    transactional_db: None, acme: Tenant, tmp_path: Path
-) -> None:
-    document = factories.document(acme.workspace, content=bytes(30_000_000))
-    variables = {"ROLE": "all", "GRANIAN_BLOCKING_THREADS": str(run.THREADS)}
-    # The tests' proxy, which is slower than a storage, would keep the server waiting.
-    variables["S3_ENDPOINT_URL"] = os.environ["S3_ENDPOINT_URL"]
-    with (
-        running(Server(tmp_path, **variables)) as server,
-        SlowClients(server.port) as clients,
-    ):
-        for _ in range(32):
-            clients.read(download_request(document.id, acme.raw))
-        assert eventually(lambda: clients.statuses() == [200] * 32)
-        for path in ("/me", "/documents") * 10:
-            started = time.monotonic()
-            assert server.get(path, acme.raw).status == 200
-            assert time.monotonic() - started < 1
+        assert received > size
+        assert server.wait_for_end(10) == 0
 
 
 def test_threads_that_end_after_a_burst_close_their_connections(

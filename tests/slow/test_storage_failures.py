@@ -1,56 +1,88 @@
-"""Object storage that fails in less obvious ways than being gone; with nginx and without."""
+"""Object storage that fails in less obvious ways than being gone, has TLS, or temporary keys."""
 
 import contextlib
+import os
+import re
 import time
 from concurrent.futures import ThreadPoolExecutor
-from http.client import HTTPConnection, IncompleteRead
+from http.client import IncompleteRead
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
 
 from tests.support import factories
-from tests.support.client import Response, golden
+from tests.support.cast import path_of, started
+from tests.support.client import golden
 from tests.support.factories import Tenant
-from tests.support.nginx import Nginx
-from tests.support.proxy import HOST, failing_after
-from tests.support.server import PATIENCE, Server, eventually
+from tests.support.nginx import Nginx, make_certificate
+from tests.support.proxy import Proxy, failing_after
+from tests.support.server import Server, eventually, running
 
 DOWNLOADS = 3  # at once
 DEADLINE = 6  # seconds
-
-
-def is_unavailable(response: Response) -> bool:
-    return (
-        response.status == 503
-        and response.headers["retry-after"] == "5"
-        and response.json() == golden("unavailable")
-    )
+SYSTEM_TRUST = "/etc/ssl/certs/ca-certificates.crt"
 
 
 def test_storage_that_falls_silent_within_bodies_breaks_them_off(
     server: Server, acme: Tenant
 ) -> None:
     document = factories.document(acme.workspace, content=bytes(30_000_000))
-    path = f"/documents/{document.id}/download"
     with contextlib.ExitStack() as stack:
         responses = []
         for _ in range(DOWNLOADS):
-            connection = stack.enter_context(
-                contextlib.closing(HTTPConnection(HOST, server.port, timeout=PATIENCE))
-            )
-            connection.request("GET", f"/api/v1{path}", headers={"Authorization": acme.bearer})
+            connection = stack.enter_context(contextlib.closing(started(server, acme, document)))
             responses.append(stack.enter_context(contextlib.closing(connection.getresponse())))
             responses[-1].read(1)
         server.store.silence()
-        started = time.monotonic()
+        began = time.monotonic()
         with ThreadPoolExecutor() as threads:
             ends = [threads.submit(response.read) for response in responses]
             assert all(isinstance(end.exception(), IncompleteRead) for end in ends)
-        assert time.monotonic() - started < DEADLINE
+        assert time.monotonic() - began < DEADLINE
 
 
 def test_storage_that_denies_nginx_what_was_signed_is_the_same_503(
     nginx: Nginx, acme: Tenant
 ) -> None:
-    document = factories.document(acme.workspace)
     nginx.store.alter = failing_after(1, b"HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n")
-    response = nginx.get(f"/documents/{document.id}/download", acme.raw)
-    assert is_unavailable(response)
+    response = nginx.get(path_of(factories.document(acme.workspace)), acme.raw)
+    assert (response.status, response.json()) == (503, golden("unavailable"))
+    assert response.headers["retry-after"] == "5"
     assert eventually(lambda: response.headers["request-id"] in nginx.written())
+
+
+def test_nginx_serves_downloads_of_object_storage_that_has_tls(
+    django_db_setup: None, transactional_db: None, acme: Tenant, tmp_path: Path
+) -> None:
+    make_certificate(tmp_path / "tls")
+    trusted = tmp_path / "trusted.pem"
+    trusted.write_bytes((tmp_path / "tls" / "certificate.pem").read_bytes())
+    content = b"%PDF-" + b"x" * 300_000
+    document = factories.document(acme.workspace, content=content)
+    path = path_of(document)
+    with running(Nginx(tmp_path)) as nginx:
+        store = Proxy(nginx.store.url, certificate=tmp_path / "tls")
+        nginx.change(
+            {
+                "default http;": "default https;",
+                re.escape(urlsplit(nginx.store.url).netloc): urlsplit(store.url).netloc,
+                SYSTEM_TRUST: str(trusted),
+            }
+        )
+        assert nginx.get(path, acme.raw).body == content
+        trusted.write_bytes(Path(SYSTEM_TRUST).read_bytes())  # nothing vouches for the certificate
+        nginx.change({})
+        assert nginx.get(path, acme.raw).status == 503
+        store.stop()
+
+
+def test_downloads_with_keys_that_boto3_finds_and_a_session_token(
+    acme: Tenant, django_db_setup: None, transactional_db: None, tmp_path: Path
+) -> None:
+    """As a machine's role has them: the signed URL has the token, which is long."""
+    keys: Any = {f"AWS_{n}": os.environ[f"S3_{n}"] for n in ("ACCESS_KEY_ID", "SECRET_ACCESS_KEY")}
+    keys |= {"AWS_SESSION_TOKEN": "t0k/en+=" * 250, "S3_ACCESS_KEY_ID": ""}
+    document = factories.document(acme.workspace, "COMPLETED")
+    with running(Nginx(tmp_path, **keys, S3_SECRET_ACCESS_KEY="")) as nginx:
+        response = nginx.get(path_of(document), acme.raw)
+    assert (response.status, response.body[:5]) == (200, b"%PDF-")

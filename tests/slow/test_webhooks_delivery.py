@@ -4,16 +4,14 @@ import time
 from pathlib import Path
 
 import pytest
-from django.utils import timezone
 from standardwebhooks.webhooks import Webhook
 
 from config.api.responses import as_json
 from events import feed
 from events.webhooks import policy
 from events.webhooks.models import Attempt, Delivery, DeliveryState
-from tests.support import factories, server
+from tests.support import factories
 from tests.support.factories import Tenant
-from tests.support.proxy import Proxy
 from tests.support.receiver import (
     Receiver,
     closed_port,
@@ -23,7 +21,6 @@ from tests.support.receiver import (
     start_delivering,
 )
 from tests.support.server import eventually
-from tests.support.webhooks import backlog
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -115,55 +112,3 @@ def test_process_that_is_stopped_finishes_what_is_in_progress(
     done = Delivery.objects.filter(state=DELIVERED).count()
     assert done == len(receiver.received) < 40
     assert not Delivery.objects.filter(claimed_until__isnull=False).exists()
-
-
-def test_process_goes_on_after_the_database_was_out_of_reach(
-    acme: Tenant, receiver: Receiver, log: Path
-) -> None:
-    receiver.delay = 0.5
-    endpoint(acme, receiver.url())
-    proxy = Proxy(server.test_database_url())
-    try:
-        with delivering(log, DATABASE_URL=proxy.url):
-            assert eventually(delivers), log.read_text()
-            factories.listed(acme.workspace, 30)
-            assert eventually(lambda: receiver.received)
-            proxy.refuse()
-            assert eventually(lambda: "trying again" in log.read_text())
-            proxy.restore()
-            assert eventually(all_delivered), log.read_text()
-    finally:
-        proxy.stop()
-    assert len(receiver.received) == 30  # what had been sent was recorded afterwards
-    assert Attempt.objects.count() == 30
-
-
-def test_process_delivers_while_tens_of_thousands_wait_for_those_who_do_not_respond(
-    acme: Tenant, receiver: Receiver, log: Path
-) -> None:
-    """Nobody responds at four of five endpoints; the planner has no statistics of the backlog."""
-    for _ in range(4):
-        endpoint(acme, f"http://127.0.0.1:{closed_port()}/")
-    endpoint(acme, receiver.url())
-    backlog(6_000)
-    with delivering(log):
-        assert eventually(lambda: len(receiver.received) >= 200), log.read_text()
-
-
-def test_backlog_of_a_process_that_is_killed_is_delivered_by_another_one(
-    acme: Tenant, receiver: Receiver, log: Path, tmp_path: Path
-) -> None:
-    receiver.delay = 0.2
-    for number in range(6):
-        endpoint(acme, receiver.url(f"/200/{number}"))
-    backlog(20)
-    other = tmp_path / "other"
-    process = start_delivering(other)
-    assert eventually(lambda: receiver.received), other.read_text()
-    process.kill()
-    process.wait()
-    claimed = Delivery.objects.filter(claimed_until__isnull=False)  # they were in progress
-    assert claimed.update(claimed_until=timezone.now()) > 0  # the lease ends
-    with delivering(log):
-        assert eventually(all_delivered), log.read_text()
-    assert len({(each.id, each.path) for each in receiver.received}) == 120

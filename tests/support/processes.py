@@ -89,15 +89,6 @@ def kill_group(process: "subprocess.Popen[str]") -> None:
     process.communicate()
 
 
-def worker_of(pid: int) -> psutil.Process | None:
-    """The process that serves for an instance whose main process this is; None if none runs."""
-    for child in psutil.Process(pid).children():
-        with contextlib.suppress(psutil.NoSuchProcess):
-            if "resource_tracker" not in " ".join(child.cmdline()):
-                return child
-    return None
-
-
 # The variables of an installation, but for those that the tests have anyway.
 PRODUCTION = {
     "HTTPS_ONLY": "yes",

@@ -134,10 +134,6 @@ class Server:
             return False
         return True
 
-    @property
-    def pid(self) -> int:
-        return self._process.pid
-
     def processes(self) -> list[psutil.Process]:
         main = psutil.Process(self._process.pid)
         return [main, *main.children(recursive=True)]
