@@ -59,6 +59,8 @@ def test_serving_role_cannot_give_itself_privileges(db: None) -> None:
         "CREATE TABLE mine (id bigint)",
         "CREATE TEMPORARY TABLE mine (id bigint)",
         "CREATE FUNCTION mine() RETURNS int LANGUAGE sql AS 'SELECT 1'",
+        "CREATE FUNCTION pg_temp.mine() RETURNS int LANGUAGE sql AS 'SELECT 1'",
+        "CREATE SCHEMA mine",
         "TRUNCATE workspaces_workspace CASCADE",
         "DELETE FROM django_migrations",
         "CREATE DATABASE mine",
