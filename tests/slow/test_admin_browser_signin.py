@@ -10,7 +10,6 @@ from django.urls import reverse
 from django.utils.http import urlsafe_base64_encode
 from django_otp.oath import totp
 from django_otp.plugins.otp_totp.models import TOTPDevice
-from selenium import webdriver
 
 from tests.support import staff
 from tests.support.browser import Browser
@@ -30,25 +29,12 @@ VARIABLES = {
 
 
 @pytest.fixture(scope="module")
-def the_process(
+def the_service(
     django_db_setup: None, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Server]:
     """A server that wants a second factor of operators."""
     with running(Server(tmp_path_factory.mktemp("server"), ROLE="pages", **VARIABLES)) as server:
         yield server
-
-
-@pytest.fixture
-def browser(
-    the_process: Server,
-    transactional_db: None,
-    chromium: webdriver.Chrome,
-    pytestconfig: pytest.Config,
-) -> Iterator[Browser]:
-    opened = Browser(chromium, the_process, pictures=pytestconfig.getoption("pictures"))
-    opened.forget()
-    yield opened
-    opened.leave()
 
 
 def with_password(user: User) -> User:

@@ -36,14 +36,13 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return python.parent
 
 
-def test_wheel_has_the_whole_package(installed: Path) -> None:
+def test_wheel_has_the_whole_package_and_dtd_names_a_missing_extra(
+    installed: Path, examples: Examples
+) -> None:
     [found] = installed.parent.glob("lib/*/site-packages/dtd")
     assert (found / "py.typed").exists()
     program = (ROOT / "examples" / "verify_evidence.py").read_bytes()
     assert (found / "verify_evidence.py").read_bytes() == program
-
-
-def test_dtd_installed_reads_and_names_a_missing_extra(installed: Path, examples: Examples) -> None:
     environment = examples.environment | {"PYTHONPATH": ""}
     assert "Acme" in run(installed / "dtd", "me", **environment)
     words = ["listen", "--forward", "http://localhost:1"]

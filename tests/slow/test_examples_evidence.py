@@ -1,6 +1,5 @@
 """examples/verify_evidence.py: what is proven, and what is wrong with a file that is not valid."""
 
-import base64
 import hashlib
 import json
 import os
@@ -175,7 +174,6 @@ CHECKPOINTS: dict[str, tuple[Callable[[str], str], int]] = {
     ),
     "signed by a forger, whose key is in the file": (FORGER.sign, 1),
     "with half a signature": (lambda text: KEY.sign(text).replace("\n\n— ", "\n\n"), 1),
-    "without its last newline": (lambda text: KEY.sign(text).rstrip("\n"), 1),
 }
 
 
@@ -201,16 +199,11 @@ WRONG: dict[str, tuple[Callable[[Any], object], str]] = {
         lambda found: found.update(document_id=str(factories.uid(7)), document=None),
         "it is not about this document",
     ),
-    "an index after the end": (
-        lambda found: found["entries"][-1].update(index=10**9),
-        "its index is not in the log",
-    ),
     "no proof": (lambda found: found["entries"][0].pop("proof"), "it was changed, or its proof"),
     "half a surrogate": (
         lambda found: found["entries"][0]["entry"].update(detail="\ud800"),
         "it has no canonical form",
     ),
-    "no files": (lambda found: found.update(files=None), 'no proper "files"'),
     "a document id for a terminal": (
         lambda found: found.update(document_id="\x1b[2J", document=None, entries=[], unsealed=[]),
         'The "document_id" is not a UUID.',
@@ -235,9 +228,7 @@ def test_malformed_input_is_a_sentence(tmp_path: Path) -> None:
         b"",
         b"\xff\xfe\x00",
         b"[]",
-        b"7",
         b"{" * 100_000,
-        b"[" * 100_000,
         b'{"format": "document-evidence/1"',
         b'{"format": 1, "format": "document-evidence/1"}',
         b'{"a": ' + b"9" * 10_000 + b"}",
@@ -252,15 +243,6 @@ def test_a_key_with_a_wrong_character_is_refused(file: Path) -> None:
     for change in (("+", ""), ("/", "/x"), ("audit", "audits"), ("A", "")):
         status, printed = verify(file, key=str(KEY.public).replace(*change))
         assert (status, "This is not a public key" in printed) == (2, True), change
-
-
-def test_base64_has_one_spelling() -> None:
-    """The last character of 32 bytes has two bits that decoders ignore."""
-    text = base64.b64encode(bytes(32)).decode()
-    assert PROGRAM["decode"](text, 32) == bytes(32)
-    other = text[:-2] + "B="
-    assert base64.b64decode(other, validate=True) == bytes(32)
-    assert PROGRAM["decode"](other, 32) is None
 
 
 def test_evidence_page_s_commands_check_a_real_file(

@@ -2,7 +2,6 @@
 
 import contextlib
 import json
-import os
 import re
 import shlex
 import signal
@@ -17,8 +16,7 @@ import httpx
 import psutil
 import pytest
 
-from audit.sealing import laptop
-from config.ports import free_port, usable_port
+from config.ports import free_port
 from documents.demo import DATA
 from tests.support.processes import all_gone, bare_environment, kill_group, manage, start, using
 from tests.support.proxy import HOST
@@ -174,14 +172,6 @@ def test_runserver_with_debug_serves_beside_a_run_and_reloads_what_changes(
         kill_group(process)
 
 
-def test_variables_of_the_user_s_own_seals_win(tmp_path: Path) -> None:
-    own = {"AUDIT_PUBLIC_KEYS": "own", "AUDIT_WITNESSES": "stdout"}
-    environ = dict(own)
-    laptop.provide(environ, tmp_path)
-    assert environ == own
-    assert list(tmp_path.iterdir()) == []
-
-
 def make(goal: str, folder: Path, *variables: str, typed: str = "") -> tuple[int, str, str]:
     """The status, the output and the first line of the errors of a command that ends."""
     done = subprocess.run(
@@ -202,37 +192,10 @@ def test_run_that_cannot_start_says_why_in_one_line(run: Run, folder: Path) -> N
         assert (status, printed) == (2, "")
         begins = f"CommandError: Port {run.port} cannot be used: Address already in use. Choose"
         assert re.fullmatch(rf"{begins} another: make run PORT=\d+", error)
-    for port in ("http", "0", "65536", "٨٠٠٠"):
-        with pytest.raises(ValueError, match="must be a number from 1 to 65535"):
-            usable_port(HOST, port)
     status, _, error = make("run", folder, f"PORT={free_port()}")
     begins = f"The data folder {folder} cannot be used: another process uses it, perhaps make run"
     assert (status, error.partition(",")[0]) == (2, begins.partition(",")[0])
     assert run.get("Acme").status_code == 200
-
-
-def test_run_with_a_python_that_is_too_old_is_one_clear_line(tmp_path: Path) -> None:
-    old = tmp_path / "python3.9"
-    old.write_text('#!/bin/sh\n[ "$1" = --version ] && echo Python 3.9.2 && exit 0\nexit 1\n')
-    old.chmod(0o755)
-    variables = (f"PYTHON={old}", f"VENV={tmp_path / 'venv'}")
-    _, _, error = make("run", tmp_path / "data", *variables)
-    assert error == (
-        f"Python 3.11 or newer is needed; {old} is Python 3.9.2. "
-        "Choose another: make run PYTHON=python3.12"
-    )
-
-
-@pytest.mark.parametrize("begun", ["postgres/unfinished", "lock"])
-def test_ctrl_c_while_run_prepares_ends_it_with_one_sentence(begun: str) -> None:
-    with tempfile.TemporaryDirectory() as parent:
-        folder = Path(parent) / "data"
-        process = start(sys.executable, "-m", "config.dev", folder=folder, PORT=str(free_port()))
-        assert eventually((folder / begun).exists)
-        os.killpg(process.pid, signal.SIGINT)
-        printed, _ = process.communicate(timeout=60)
-        assert (process.returncode, printed) == (0, "\nStopping …\n")
-        assert all_gone(folder), using(folder)
 
 
 @pytest.mark.parametrize("name", ["deliver_webhooks", "rclone"])
@@ -247,17 +210,13 @@ def kill_make(run: Run) -> None:
     run.process.kill()
 
 
-def kill_server(run: Run) -> None:
-    run.child("-m granian").kill()
-
-
 def kill_all(run: Run) -> None:
     for child in psutil.Process(run.process.pid).children(recursive=True):
         with contextlib.suppress(psutil.NoSuchProcess):  # it has ended with its parent
             child.kill()
 
 
-@pytest.mark.parametrize("end", [kill_make, kill_server, kill_all])
+@pytest.mark.parametrize("end", [kill_make, kill_all])
 def test_run_leaves_no_process_and_intact_data_however_it_ends(
     run: Run, folder: Path, end: Callable[[Run], None]
 ) -> None:
