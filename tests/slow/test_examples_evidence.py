@@ -227,7 +227,6 @@ def test_malformed_input_is_a_sentence(tmp_path: Path) -> None:
     for content in (
         b"",
         b"\xff\xfe\x00",
-        b"[]",
         b"{" * 100_000,
         b'{"format": "document-evidence/1"',
         b'{"format": 1, "format": "document-evidence/1"}',
