@@ -14,7 +14,8 @@ from django_otp.plugins.otp_totp.models import TOTPDevice
 from tests.support import staff
 from tests.support.browser import Browser
 from tests.support.factories import Tenant
-from tests.support.server import Server, running
+from tests.support.fixtures import Shared
+from tests.support.server import Server
 from workspaces.accounts import recovery_codes
 from workspaces.models import Session
 
@@ -28,13 +29,10 @@ VARIABLES = {
 }
 
 
-@pytest.fixture(scope="module")
-def the_service(
-    django_db_setup: None, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Server]:
+@pytest.fixture
+def service(shared: Shared, transactional_db: None) -> Iterator[Server]:
     """A server that wants a second factor of operators."""
-    with running(Server(tmp_path_factory.mktemp("server"), ROLE="pages", **VARIABLES)) as server:
-        yield server
+    yield from shared(Server, ROLE="pages", **VARIABLES)
 
 
 def with_password(user: User) -> User:

@@ -22,7 +22,7 @@ class Managed(Postgres):
     """As providers have it: nothing of ours is there yet."""
 
     def is_ready(self) -> bool:
-        words = [POSTGRES / "pg_isready", "--quiet", f"--host={HOST}", f"--port={self.port}"]
+        words = [f"{POSTGRES}/pg_isready", "--quiet", f"--host={HOST}", f"--port={self.port}"]
         return subprocess.run(words).returncode == 0
 
 
@@ -106,7 +106,7 @@ def test_restored_dump_runs_as_the_owner_and_counts_as_a_backup(
         owner.execute("CREATE MATERIALIZED VIEW who AS SELECT session_user::text AS role")
         owner.execute("GRANT SELECT ON who TO documents")
         url = cluster.url("documents_owner")
-        dump = ["pg_dump", "--format", "custom", url, "--file", tmp_path / "database.dump"]
+        dump = ["pg_dump", "--format=custom", url, f"--file={tmp_path}/database.dump"]
         subprocess.run(dump, env=variables, check=True)
         owner.execute("DROP MATERIALIZED VIEW who")
         subprocess.run(["sh", tmp_path / "restore", tmp_path], env=variables, check=True)
