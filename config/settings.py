@@ -53,7 +53,7 @@ if not BASE_URL and HTTPS_ONLY and ALLOWED_HOSTS:  # else the host that the page
     BASE_URL = f"https://{ALLOWED_HOSTS[0].lstrip('.')}"
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if TRUSTED_PROXIES else None
 SECURE_SSL_REDIRECT = SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS_ONLY
-HEALTH_PATHS = ("healthz", "readyz", "metrics")  # a view each, in `config.health`
+HEALTH_PATHS = ("healthz", "readyz", "metrics")  # over HTTP too, with any Host header
 # The API refuses plain HTTP instead: a client that follows redirects would send its key unencrypted
 # every time and not notice. Health checks come from the machine itself.
 SECURE_REDIRECT_EXEMPT = [r"^api/v1(/|$)", f"^({'|'.join(HEALTH_PATHS)})$"]

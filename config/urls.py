@@ -29,7 +29,11 @@ api = [
 urlpatterns: list[Any] = []
 if settings.SERVES_API:  # first: each pattern before the one that matches takes 3 µs
     urlpatterns += api
-urlpatterns += [path(name, getattr(health, name)) for name in settings.HEALTH_PATHS]
+urlpatterns += [
+    path("healthz", health.healthz),
+    path("readyz", health.readyz),
+    path("metrics", health.metrics),
+]
 if settings.SERVES_PAGES:
     urlpatterns.append(path("", include("config.console.urls")))
 
