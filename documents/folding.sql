@@ -17,11 +17,11 @@ DECLARE
         || '\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff';
     -- What is often left out: accents and other marks of Latin, Greek, Cyrillic, Hebrew, Arabic, the dot
     -- below letters of India; Arabic's stretching, the dot between katakana, and what cannot be seen
-    -- (soft hyphens, joiners, spaces without width, directions, variants).
+    -- (soft hyphens, joiners, fillers, spaces without width, directions, variants).
     ignored text := '\u0300-\u036f\u0483-\u0489\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a'
         || '\u064b-\u065f\u0670\u06d6-\u06dc\u06df-\u06e4\u06e7\u06e8\u06ea-\u06ed\u1ab0-\u1aff\u1dc0-\u1dff'
-        || '\u20d0-\u20ff\ufe20-\ufe2f\u093c\u09bc\u0a3c\u0abc\u0b3c\u0cbc\u0640\u30fb\u00ad\u061c\u180b-\u180e'
-        || '\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\U000e0100-\U000e01ef';
+        || '\u20d0-\u20ff\ufe20-\ufe2f\u093c\u09bc\u0a3c\u0abc\u0b3c\u0cbc\u0640\u30fb\u00ad\u061c\u115f\u1160'
+        || '\u17b4\u17b5\u180b-\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\U000e0100-\U000e01ef';
     -- Signs within a word: of Hebrew abbreviations, the Ukrainian apostrophe, and the mark of a long vowel at
     -- a word's end, which is optional.
     within text := '([\u05d0-\u05ea])["\u05f4\u201c-\u201f](?=[\u05d0-\u05ea])'
