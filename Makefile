@@ -21,7 +21,7 @@ install = total=$$(grep -c '==' $(1)); { $(BIN)/python -m pip install --disable-
 	END {printf "\r$(1): installed %d packages\n", total}'; \
 	[ "$$(cat $(VENV)/pip.status)" = 0 ] || { cat $(VENV)/pip.log >&2; exit 1; }
 
-.PHONY: help install run reset test test-all test-debian-postgres drill pictures bench faults check format sbom client fuzz lock release
+.PHONY: help install run reset test test-all test-debian-postgres drill drill-several pictures bench faults check format sbom client fuzz lock release
 .DEFAULT_GOAL := help
 
 help:
@@ -31,6 +31,7 @@ help:
 	@echo "make test-all run all tests: also browsers, nginx, servers that are cut off, kills"
 	@echo "make test-debian-postgres run the tests of the database on Debian's PostgreSQL (minutes)"
 	@echo "make drill    follow docs/operations.md in a bare Debian, as root (minutes; MANAGED=1: no superuser's roles.sql)"
+	@echo "make drill-several take away one machine of nine after the other, as root (8 minutes; ONLY='leader-frozen')"
 	@echo "make pictures make docs/pictures, and pictures of all pages in $(DATA_DIR)/tests/screenshots"
 	@echo "make bench    measure the service beside its peers (SCALE=small: a smoke test)"
 	@echo "make faults   break each part under load (SHORT=1: a smoke test; ONLY='redis-killed overload')"
@@ -97,6 +98,9 @@ test-debian-postgres: $(STAMP)
 
 drill: $(STAMP)
 	@$(BIN)/python -m tests.drill $(if $(MANAGED),--managed)
+
+drill-several: $(STAMP)
+	@$(BIN)/python -m tests.drill.several $(if $(ONLY),--only $(ONLY))
 
 pictures: $(STAMP)
 	@$(BIN)/python -m pytest --pictures tests/slow/test_admin_browser_*.py tests/slow/test_docs_browser.py \

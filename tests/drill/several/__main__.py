@@ -1,0 +1,256 @@
+"""`make drill-several`: takes away one machine after the other under load, and loses nothing.
+
+The machines are network namespaces with the files of deploy/several: a balancer, three databases
+with Patroni and etcd, two nodes, two Redis with Sentinel, and an object storage. When all faults
+were run and every promise holds, it writes its part of docs/reliability.md.
+
+What it does not prove: systemd, a second balancer, and an object storage that fails.
+"""
+
+import argparse
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+from bench.report import commit, table
+from bench.servers import THREADS
+from tests.drill.several import machines
+from tests.drill.several.clients import Client, Consumer, Load, Response, SigningService, acme
+from tests.drill.several.machines import CHECKOUT, DATABASES, FOLDER, eventually, rows, run
+
+PROGRAMS = ("haproxy", "etcd", "patroni", "patronictl", "nginx", "redis-server", "ip", "openssl")
+NEEDED = f"""The drill of several machines needs root, Debian's PostgreSQL, and on the PATH \
+{", ".join(PROGRAMS)}, with etcd 3.5 or newer and Patroni 4 or newer: tests/README.md says how."""
+# With its children, its network and its mounts, it is gone when this process is.
+ALONE = ["unshare", "--net", "--mount", "--pid", "--ipc", "--mount-proc", "--fork", "--kill-child"]
+OUTAGE = 35.0  # seconds from the first 503 to the end of the last one, at most
+STEADY = 12  # clients
+PAGE = CHECKOUT / "docs" / "reliability.md"
+HEADING = "\n## Several machines\n"
+HEAD = ("fault", "new leader after", "responses of 503", "for", "slowest", "whole again after")
+RECORDED = "SELECT request_id FROM audit_auditentry WHERE action = 'document.downloaded'"
+EVENTS = "SELECT replace(uuid::text, '-', ''), transaction FROM events_event WHERE id > %s"
+LAST_EVENT = "SELECT max(id) FROM events_event"
+CONNECTIONS = "SELECT count(*) FROM pg_stat_activity WHERE usename = 'documents'"
+
+
+@contextmanager
+def killed(machine: str) -> Iterator[None]:
+    machines.send_signal(machine, signal.SIGKILL)
+    yield
+    machines.boot(machine)
+
+
+@contextmanager
+def frozen(machine: str) -> Iterator[None]:
+    machines.send_signal(machine, signal.SIGSTOP)
+    yield
+    machines.send_signal(machine, signal.SIGCONT)
+
+
+@contextmanager
+def cut_off(machine: str) -> Iterator[None]:
+    run("ip", "link", "set", machine, "down")
+    yield
+    run("ip", "link", "set", machine, "up")
+
+
+@contextmanager
+def switched(machine: str) -> Iterator[None]:
+    words = ("patronictl", "-c", FOLDER / machine / "patroni.yml", "switchover", "--force")
+    run(*machines.inside(machine, *words))
+    yield
+
+
+@contextmanager
+def without_etcd(leader: str) -> Iterator[None]:
+    others = [machine for machine in DATABASES if machine != leader]
+    for machine in others:
+        machines.send_signal(machine, signal.SIGKILL, b"etcd\0")
+    yield
+    for machine in others:
+        machines.start_etcd(machine)
+
+
+# With the seconds that each lasts.
+FAULTS: dict[str, tuple[Callable[[], AbstractContextManager[None]], float]] = {
+    "leader-killed": (lambda: killed(machines.leader()), 35),
+    "leader-frozen": (lambda: frozen(machines.leader()), 60),
+    "leader-off-the-network": (lambda: cut_off(machines.leader()), 50),
+    "planned-switch": (lambda: switched(machines.leader()), 15),
+    "redis-master-off-the-network": (lambda: cut_off(machines.redis_master()), 20),
+    "node-killed": (lambda: killed("node2"), 20),
+    "two-of-three-etcd-killed": (lambda: without_etcd(machines.leader()), 30),
+}
+
+
+def inflict(name: str, loads: Sequence[Load]) -> tuple[list[str], list[str]]:
+    """The row of one fault, and what is not as promised."""
+    during, seconds = FAULTS[name]
+    former, began, new = machines.leader(), time.monotonic(), "–"
+    print(f"{name}; {former} leads", flush=True)
+
+    def responses() -> list[Response]:
+        return [each for load in loads for each in load.responses if each.sent >= began]
+
+    def last_failure() -> float:
+        return max((each.ended for each in responses() if not each.right), default=began)
+
+    with during():
+        while time.monotonic() < began + seconds:
+            if new == "–" and machines.leader() not in ("", former):
+                new = f"{time.monotonic() - began:.1f} s"
+            time.sleep(0.5)
+    ended = time.monotonic()
+    eventually(machines.complete, f"PostgreSQL is whole again after {name}")
+    whole = time.monotonic() - ended
+    eventually(lambda: time.monotonic() > last_failure() + 5, f"clients are served after {name}")
+    found = responses()
+    failed = [each for each in found if not each.right]
+    outage = last_failure() - min((each.sent for each in failed), default=began)
+    broken = [str(each) for each in failed if not each.polite]
+    if outage > OUTAGE:
+        broken.append(f"503 for {outage:.1f} s")
+    slowest = max(each.seconds for each in found)
+    cells = [f"{len(failed)} of {len(found)}", f"{outage:.1f} s", f"{slowest:.1f} s"]
+    return [name.replace("-", " "), new, *cells, f"{whole:.0f} s"], broken
+
+
+def count_connections() -> tuple[str, list[str]]:
+    """What the instances hold after two bursts: threads of the first one may have ended."""
+    clients = [Client(number, acme()) for number in range(machines.CLIENTS)]
+    for pause in (36, 0):
+        with ThreadPoolExecutor(len(clients)) as pool:
+            list(pool.map(lambda client: client.get("/me"), clients))
+        time.sleep(pause)
+    [(count,)] = rows(CONNECTIONS)
+    most = 4 * (THREADS + 3)
+    broken = [f"{count} connections, at most {most} are promised"] if count > most else []
+    return f"After two bursts, four instances have {count} connections.", broken
+
+
+def compare(
+    loads: Sequence[Load], consumer: Consumer, service: SigningService, first: int
+) -> tuple[str, list[str]]:
+    """What was acknowledged and what there is, in a sentence; and what is missing."""
+    responses = [each for load in loads for each in load.responses]
+    downloads = {each.request_id for each in responses if each.right and "download" in each.path}
+    events, seen = dict(rows(EVENTS, first)), Counter(consumer.events)
+    differences = {
+        "acknowledged downloads are not in the audit log": downloads
+        - {r[0] for r in rows(RECORDED)},
+        "acknowledged changes have no event": set(service.transactions) - set(events.values()),
+        "events were missed": events.keys() - seen.keys(),
+        "events are not in the table": seen.keys() - events.keys(),
+        "events were seen twice": {event for event, times in seen.items() if times > 1},
+        "responses to the consumer were no 503": set(consumer.refused),
+    }
+    text = f"{len(responses):,} requests, {len(downloads):,} of them acknowledged downloads, and "
+    text += f"{len(events):,} events."
+    return text, [
+        f"{len(some)} {what}: {sorted(some)[:3]}" for what, some in differences.items() if some
+    ]
+
+
+def drill(chosen: Sequence[str]) -> None:
+    machines.set_up()
+    eventually(lambda: Client(0, acme()).get("/me").right, "the service responds")
+    print("All machines serve.", flush=True)
+    connections, broken = count_connections()
+    [(first,)], end, no_change = rows(LAST_EVENT), threading.Event(), threading.Event()
+    loads = [Load(number, end) for number in range(STEADY)]
+    consumer, service = Consumer(STEADY, end), SigningService(no_change)
+    for thread in (*loads, consumer, service):
+        thread.start()
+    time.sleep(5)
+    found = []
+    for name in chosen or FAULTS:
+        row, problems = inflict(name, loads)
+        print("  ", *row, *problems, sep="\n   ", flush=True)
+        found.append(row)
+        broken += problems
+    no_change.set()
+    time.sleep(5)  # in which the consumer sees the last events
+    end.set()
+    for thread in (*loads, consumer, service):
+        thread.join()
+    text, missing = compare(loads, consumer, service, first)
+    print(text, connections)
+    if broken + missing:
+        sys.exit("\n".join(["Not as promised:", *broken, *missing]))
+    lines = table(HEAD, found)
+    print(*lines, sep="\n")
+    if not chosen:
+        before = PAGE.read_text().partition(HEADING)[0]
+        PAGE.write_text(before + HEADING + written(text, connections, lines))
+
+
+def written(text: str, connections: str, lines: Sequence[str]) -> str:
+    """The part of the page."""
+    when = f"{datetime.now(UTC):%Y-%m-%d}, at commit {commit(CHECKOUT)}"
+    return f"""
+Written by `make drill-several` on {when}, on {os.cpu_count()} cores that all machines share:
+{versions()}.
+
+{STEADY} clients send a request a second each: {text} {connections}
+Every acknowledged download is in the audit log, every event was seen once, no body was wrong, and
+each response that is no 200 is a 503 in JSON with `Retry-After`. Nobody had to act. The page on
+[several machines](several-machines.md) has the set-up. "Whole again" is the time from the end of
+the fault until two standbys follow the leader.
+
+""" + "\n".join(lines)
+
+
+def versions() -> str:
+    """Of what is not ours."""
+    said = [run("etcd", "--version"), run("patroni", "--version"), run("haproxy", "-v")]
+    found = (re.search(r"(?i)(etcd|patroni|haproxy).*?(\d[\d.]+)", each) for each in said)
+    names = [f"{each[1]} {each[2]}" for each in found if each]
+    postgres = re.search(r"[\d.]+", run(machines.POSTGRES / "postgres", "--version"))
+    return ", ".join([*names, f"PostgreSQL {postgres[0] if postgres else ''}"])
+
+
+def is_able() -> bool:
+    """Whether this machine has what the drill needs."""
+    if os.geteuid() or not all(map(shutil.which, PROGRAMS)) or not machines.POSTGRES.exists():
+        return False
+    return bool(
+        re.search(r"etcd Version: (3\.[5-9]|[4-9])", run("etcd", "--version"))
+        and re.search(r"patroni ([4-9]|\d\d)\.", run("patroni", "--version"))
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Takes away one machine after the other.")
+    parser.add_argument("--only", nargs="+", choices=FAULTS, default=[])
+    chosen = parser.parse_args().only
+    if "DRILL_FOLDER" in os.environ:
+        drill(chosen)
+        return
+    if not is_able():
+        sys.exit(NEEDED)
+    with tempfile.TemporaryDirectory(prefix="drill-several-") as folder:
+        Path(folder).chmod(0o755)  # not all programs run as root
+        command = [*ALONE, "nice", sys.executable, "-m", "tests.drill.several", *sys.argv[1:]]
+        environment = {**os.environ, "DRILL_FOLDER": folder}
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+        code = subprocess.run(command, env=environment, cwd=CHECKOUT).returncode
+        if code:
+            print(f"The machines' logs: {shutil.copytree(f'{folder}/logs', f'{folder}-logs')}")
+    sys.exit(code)
+
+
+if __name__ == "__main__":
+    main()
