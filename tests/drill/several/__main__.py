@@ -35,6 +35,9 @@ NEEDED = f"""The drill of several machines needs root, Debian's PostgreSQL, and 
 {", ".join(PROGRAMS)}, with etcd 3.5 or newer and Patroni 4 or newer: tests/README.md says how."""
 # With its children, its network and its mounts, it is gone when this process is.
 ALONE = ["unshare", "--net", "--mount", "--pid", "--ipc", "--mount-proc", "--fork", "--kill-child"]
+INIT = (
+    'nice "$@"; exit $?'  # a first process that waits for all others; Patroni looks for their ids
+)
 OUTAGE = 35.0  # seconds from the first 503 to the end of the last one, at most
 STEADY = 12  # clients
 PAGE = CHECKOUT / "docs" / "reliability.md"
@@ -243,7 +246,17 @@ def main() -> None:
         sys.exit(NEEDED)
     with tempfile.TemporaryDirectory(prefix="drill-several-") as folder:
         Path(folder).chmod(0o755)  # not all programs run as root
-        command = [*ALONE, "nice", sys.executable, "-m", "tests.drill.several", *sys.argv[1:]]
+        command = [
+            *ALONE,
+            "sh",
+            "-c",
+            INIT,
+            "nice",
+            sys.executable,
+            "-m",
+            "tests.drill.several",
+            *sys.argv[1:],
+        ]
         environment = {**os.environ, "DRILL_FOLDER": folder}
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
         code = subprocess.run(command, env=environment, cwd=CHECKOUT).returncode
