@@ -6,8 +6,9 @@ import itertools
 import re
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Any, NamedTuple
 
 from config.dev.services import HOST
 from tests.support.proxy import address_of
@@ -52,11 +53,17 @@ def counts(outcomes: Sequence[Outcome]) -> str:
 class Client:
     """Persistent connections to one port, one for each request in flight; their outcomes.
 
-    Each has an address of its own, as consumers have.
+    Each has an address of its own, as consumers have. `options` are those of a connection.
     """
 
-    def __init__(self, port: int) -> None:
-        self._port = port
+    def __init__(
+        self,
+        port: int,
+        host: str = HOST,
+        address_of: Callable[[int], str] = address_of,
+        **options: Any,
+    ) -> None:
+        self._connect = partial(asyncio.open_connection, host, port, **options)
         self._addresses = map(address_of, itertools.count())
         self._idle: list[tuple[asyncio.StreamReader, asyncio.StreamWriter]] = []
         self._tasks: set[asyncio.Task[None]] = set()
@@ -71,9 +78,8 @@ class Client:
                 while self._idle and self._idle[-1][0].at_eof():
                     self._idle.pop()[1].transport.abort()
                 idle = self._idle.pop() if self._idle else None
-                reader, writer = idle or await asyncio.open_connection(
-                    HOST, self._port, local_addr=(next(self._addresses), 0)
-                )
+                address = (next(self._addresses), 0)
+                reader, writer = idle or await self._connect(local_addr=address)
                 writer.write(request.wire)
                 head = await reader.readuntil(b"\r\n\r\n")
                 status, length = int(head[9:12]), LENGTH.search(head)

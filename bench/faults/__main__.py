@@ -16,7 +16,7 @@ from statistics import median
 import psutil
 
 from bench import log
-from bench.client import Outcome, Request, counts
+from bench.client import Client, Outcome, Request, counts
 from bench.faults.catalogue import FAULTS, Fault
 from bench.faults.node import ENDPOINTS, WATCHDOG, Node, learn, send, serving, steady
 from bench.loading import FAULTS as SCALE
@@ -66,7 +66,7 @@ def good(one: Outcome) -> bool:
 def inflict(fault: Fault, node: Node, requests: Sequence[Request], *, short: bool) -> Row:
     node.facts.clear()
     node.broken.clear()
-    with steady(node.port, requests, RATE) as outcomes:
+    with steady(Client(node.port), requests, RATE) as outcomes:
         time.sleep(1 if short else 5)
         began = time.monotonic()
         with fault.during(node):

@@ -127,9 +127,9 @@ def learn(port: int) -> dict[str, list[Request]]:
 
 
 @contextlib.contextmanager
-def steady(port: int, requests: Sequence[Request], rate: float) -> Iterator[list[Outcome]]:
+def steady(client: Client, requests: Sequence[Request], rate: float) -> Iterator[list[Outcome]]:
     """An open loop of so many requests a second meanwhile; complete at the end."""
-    client, stop = Client(port), threading.Event()
+    stop = threading.Event()
 
     async def go() -> None:
         load = asyncio.create_task(client.at_rate(itertools.cycle(requests), rate, 1e6))

@@ -8,8 +8,10 @@ What it does not prove: systemd, a second balancer, and an object storage that f
 """
 
 import argparse
+import asyncio
 import os
 import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -19,30 +21,33 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
+from bench.client import Outcome, Request, counts
+from bench.faults.node import steady
 from bench.report import commit, table
 from bench.servers import THREADS
+from bench.traffic import DOWNLOAD
 from tests.drill.several import machines
-from tests.drill.several.clients import Client, Consumer, Load, Response, SigningService, acme
+from tests.drill.several.clients import SCALE, Consumer, SigningService, clients, requests
 from tests.drill.several.machines import CHECKOUT, DATABASES, FOLDER, eventually, rows, run
 
 PROGRAMS = ("haproxy", "etcd", "patroni", "patronictl", "nginx", "redis-server", "ip", "openssl")
 NEEDED = f"""The drill of several machines needs root, Debian's PostgreSQL, and on the PATH \
 {", ".join(PROGRAMS)}, with etcd 3.5 or newer and Patroni 4 or newer: tests/README.md says how."""
-# With its children, its network and its mounts, it is gone when this process is.
-ALONE = ["unshare", "--net", "--mount", "--pid", "--ipc", "--mount-proc", "--fork", "--kill-child"]
-INIT = (
-    'nice "$@"; exit $?'  # a first process that waits for all others; Patroni looks for their ids
+# It ends with all its children, networks and mounts. The shell waits for processes whose parent was
+# killed: for Patroni, those that nobody waits for still run.
+ALONE = shlex.split(
+    "unshare --net --mount --pid --ipc --mount-proc --fork --kill-child"
+    " sh -c 'nice \"$@\"; exit $?' sh"
 )
 OUTAGE = 35.0  # seconds from the first 503 to the end of the last one, at most
-STEADY = 12  # clients
+RATE = 12.0  # requests a second
 PAGE = CHECKOUT / "docs" / "reliability.md"
 HEADING = "\n## Several machines\n"
-HEAD = ("fault", "new leader after", "responses of 503", "for", "slowest", "whole again after")
+HEAD = ("fault", "new leader after", "responses", "for", "slowest", "whole again after")
 RECORDED = "SELECT request_id FROM audit_auditentry WHERE action = 'document.downloaded'"
 EVENTS = "SELECT replace(uuid::text, '-', ''), transaction FROM events_event WHERE id > %s"
 LAST_EVENT = "SELECT max(id) FROM events_event"
@@ -99,97 +104,102 @@ FAULTS: dict[str, tuple[Callable[[], AbstractContextManager[None]], float]] = {
 }
 
 
-def inflict(name: str, loads: Sequence[Load]) -> tuple[list[str], list[str]]:
+def ended(one: Outcome) -> float:
+    return one.due + one.seconds
+
+
+def inflict(name: str, outcomes: Sequence[Outcome]) -> tuple[list[str], list[str]]:
     """The row of one fault, and what is not as promised."""
     during, seconds = FAULTS[name]
     former, began, new = machines.leader(), time.monotonic(), "–"
     print(f"{name}; {former} leads", flush=True)
 
-    def responses() -> list[Response]:
-        return [each for load in loads for each in load.responses if each.sent >= began]
+    def failures() -> list[Outcome]:
+        return [each for each in outcomes if each.due >= began and not each.right]
 
-    def last_failure() -> float:
-        return max((each.ended for each in responses() if not each.right), default=began)
+    def quiet_seconds() -> float:
+        return time.monotonic() - max(map(ended, failures()), default=began)
 
     with during():
         while time.monotonic() < began + seconds:
             if new == "–" and machines.leader() not in ("", former):
                 new = f"{time.monotonic() - began:.1f} s"
             time.sleep(0.5)
-    ended = time.monotonic()
+    end = time.monotonic()
     eventually(machines.complete, f"PostgreSQL is whole again after {name}")
-    whole = time.monotonic() - ended
-    eventually(lambda: time.monotonic() > last_failure() + 5, f"clients are served after {name}")
-    found = responses()
-    failed = [each for each in found if not each.right]
-    outage = last_failure() - min((each.sent for each in failed), default=began)
-    broken = [str(each) for each in failed if not each.polite]
-    if outage > OUTAGE:
-        broken.append(f"503 for {outage:.1f} s")
+    whole = time.monotonic() - end
+    eventually(lambda: quiet_seconds() > 5, f"clients are served after {name}")
+    found, failed = [each for each in outcomes if each.due >= began], failures()
+    first = min((each.due for each in failed), default=began)
+    outage = max(map(ended, failed), default=first) - first
+    rude = [each for each in failed if each.status != 503 or not each.polite]
+    broken = [f"{name}: {counts(rude)}, and no 503 in JSON with Retry-After"] if rude else []
+    broken += [f"{name}: 503 for {outage:.1f} s"] if outage > OUTAGE else []
     slowest = max(each.seconds for each in found)
-    cells = [f"{len(failed)} of {len(found)}", f"{outage:.1f} s", f"{slowest:.1f} s"]
-    return [name.replace("-", " "), new, *cells, f"{whole:.0f} s"], broken
+    cells = [counts(found), f"{outage:.1f} s", f"{slowest:.1f} s", f"{whole:.0f} s"]
+    return [name.replace("-", " "), new, *cells], broken
 
 
-def count_connections() -> tuple[str, list[str]]:
+async def burst(load: Sequence[Request]) -> None:
+    client = clients()
+    await asyncio.gather(*map(client.send, load[: machines.CLIENTS]))
+    await client.close()
+
+
+def count_connections(load: Sequence[Request]) -> tuple[str, list[str]]:
     """What the instances hold after two bursts: threads of the first one may have ended."""
-    clients = [Client(number, acme()) for number in range(machines.CLIENTS)]
-    for pause in (36, 0):
-        with ThreadPoolExecutor(len(clients)) as pool:
-            list(pool.map(lambda client: client.get("/me"), clients))
-        time.sleep(pause)
-    [(count,)] = rows(CONNECTIONS)
-    most = 4 * (THREADS + 3)
+    asyncio.run(burst(load))
+    time.sleep(36)
+    asyncio.run(burst(load))
+    [(count,)], most = rows(CONNECTIONS), 4 * (THREADS + 3)
     broken = [f"{count} connections, at most {most} are promised"] if count > most else []
     return f"After two bursts, four instances have {count} connections.", broken
 
 
 def compare(
-    loads: Sequence[Load], consumer: Consumer, service: SigningService, first: int
+    outcomes: Sequence[Outcome], consumer: Consumer, service: SigningService, first: int
 ) -> tuple[str, list[str]]:
     """What was acknowledged and what there is, in a sentence; and what is missing."""
-    responses = [each for load in loads for each in load.responses]
-    downloads = {each.request_id for each in responses if each.right and "download" in each.path}
+    downloads = {o.request_id for o in outcomes if o.right and o.endpoint == DOWNLOAD}
+    recorded = {request_id for (request_id,) in rows(RECORDED)}
     events, seen = dict(rows(EVENTS, first)), Counter(consumer.events)
     differences = {
-        "acknowledged downloads are not in the audit log": downloads
-        - {r[0] for r in rows(RECORDED)},
+        "acknowledged downloads are not in the audit log": downloads - recorded,
         "acknowledged changes have no event": set(service.transactions) - set(events.values()),
         "events were missed": events.keys() - seen.keys(),
         "events are not in the table": seen.keys() - events.keys(),
         "events were seen twice": {event for event, times in seen.items() if times > 1},
-        "responses to the consumer were no 503": set(consumer.refused),
+        "responses to the consumer were wrong": set(consumer.refused),
     }
-    text = f"{len(responses):,} requests, {len(downloads):,} of them acknowledged downloads, and "
-    text += f"{len(events):,} events."
-    return text, [
+    text = f"{len(outcomes):,} requests, with {len(downloads):,} acknowledged downloads, and"
+    broken = [
         f"{len(some)} {what}: {sorted(some)[:3]}" for what, some in differences.items() if some
     ]
+    return f"{text} {len(events):,} events.", [each for each in broken if each[0] != "0"]
 
 
 def drill(chosen: Sequence[str]) -> None:
-    machines.set_up()
-    eventually(lambda: Client(0, acme()).get("/me").right, "the service responds")
+    machines.set_up(SCALE)
+    load = eventually(requests, "the service responds")
     print("All machines serve.", flush=True)
-    connections, broken = count_connections()
+    connections, broken = count_connections(load)
     [(first,)], end, no_change = rows(LAST_EVENT), threading.Event(), threading.Event()
-    loads = [Load(number, end) for number in range(STEADY)]
-    consumer, service = Consumer(STEADY, end), SigningService(no_change)
-    for thread in (*loads, consumer, service):
-        thread.start()
-    time.sleep(5)
+    consumer, service = Consumer(end), SigningService(no_change)
+    consumer.start()
+    service.start()
     found = []
-    for name in chosen or FAULTS:
-        row, problems = inflict(name, loads)
-        print("  ", *row, *problems, sep="\n   ", flush=True)
-        found.append(row)
-        broken += problems
-    no_change.set()
-    time.sleep(5)  # in which the consumer sees the last events
+    with steady(clients(), load, RATE) as outcomes:
+        time.sleep(5)
+        for name in chosen or FAULTS:
+            row, problems = inflict(name, outcomes)
+            print("  ", *row, *problems, sep="\n   ", flush=True)
+            found.append(row)
+            broken += problems
+        no_change.set()
+        time.sleep(5)  # in which the consumer sees the last events
     end.set()
-    for thread in (*loads, consumer, service):
-        thread.join()
-    text, missing = compare(loads, consumer, service, first)
+    consumer.join()
+    text, missing = compare(outcomes, consumer, service, first)
     print(text, connections)
     if broken + missing:
         sys.exit("\n".join(["Not as promised:", *broken, *missing]))
@@ -207,7 +217,7 @@ def written(text: str, connections: str, lines: Sequence[str]) -> str:
 Written by `make drill-several` on {when}, on {os.cpu_count()} cores that all machines share:
 {versions()}.
 
-{STEADY} clients send a request a second each: {text} {connections}
+An open loop of {RATE:g} requests a second through the balancer: {text} {connections}
 Every acknowledged download is in the audit log, every event was seen once, no body was wrong, and
 each response that is no 200 is a 503 in JSON with `Retry-After`. Nobody had to act. The page on
 [several machines](several-machines.md) has the set-up. "Whole again" is the time from the end of
@@ -246,17 +256,7 @@ def main() -> None:
         sys.exit(NEEDED)
     with tempfile.TemporaryDirectory(prefix="drill-several-") as folder:
         Path(folder).chmod(0o755)  # not all programs run as root
-        command = [
-            *ALONE,
-            "sh",
-            "-c",
-            INIT,
-            "nice",
-            sys.executable,
-            "-m",
-            "tests.drill.several",
-            *sys.argv[1:],
-        ]
+        command = [*ALONE, sys.executable, "-m", "tests.drill.several", *sys.argv[1:]]
         environment = {**os.environ, "DRILL_FOLDER": folder}
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
         code = subprocess.run(command, env=environment, cwd=CHECKOUT).returncode

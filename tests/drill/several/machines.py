@@ -18,9 +18,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import httpx
 import psycopg
 
 from bench import loading
+from bench.traffic import Disagreement
 from tests.support import nginx_files
 
 CHECKOUT = Path(__file__).resolve().parent.parent.parent.parent
@@ -35,10 +37,10 @@ POSTGRES = max(Path("/usr/lib/postgresql").glob("*/bin"), default=Path("/nowhere
 AGAIN = 'while :; do "$@"; sleep 1; done'  # as Restart=always in a unit
 PATIENCE = float(os.environ.get("DRILL_PATIENCE", 90))
 OWNER_URL = "postgresql://documents_owner:owner@127.0.0.1:5432/documents?connect_timeout=3"
-REDIS_PASSWORD = "CHANGE-ME-REDIS"  # as in deploy/several
+THIS_NAME, THIS_ADDRESS, REDIS_PASSWORD = "THIS-NAME", "THIS-ADDRESS", "CHANGE-ME-REDIS"
 VARIABLES = {
     "SECRET_KEY": "only-for-the-drill-0123456789-abcdefghijklmnopqrstuvwxyz",
-    "ALLOWED_HOSTS": "api.example.com",
+    "ALLOWED_HOSTS": "api.example.com,127.0.0.1",
     "UPGRADE_URL": "https://www.example.com/plan",
     "TRUSTED_PROXIES": "1",
     "X_ACCEL_DOWNLOADS": "yes",
@@ -67,11 +69,12 @@ def run(*words: object, **options: Any) -> str:
 def eventually(what: Callable[[], Any], sentence: str) -> Any:
     """Waits until `what()` is true, and returns it."""
     end = time.monotonic() + PATIENCE
-    while not (value := what()):
-        if time.monotonic() > end:
-            raise RuntimeError(f"Not within {PATIENCE:.0f} s: {sentence}")
+    while time.monotonic() < end:
+        with suppress(Disagreement, httpx.HTTPError):
+            if value := what():
+                return value
         time.sleep(0.2)
-    return value
+    raise RuntimeError(f"Not within {PATIENCE:.0f} s: {sentence}")
 
 
 def connect() -> None:
@@ -119,9 +122,9 @@ def send_signal(machine: str, number: int, program: bytes = b"") -> None:
                     os.kill(int(pid), number)
 
 
-def write(machine: str, name: str, template: str, *changes: tuple[str, str]) -> Path:
+def write(machine: str, name: str, *changes: tuple[str, str]) -> Path:
     """Writes a file of deploy/several into the machine's folder, with these changes."""
-    text = (DEPLOY / "several" / template).read_text()
+    text = (DEPLOY / "several" / name).read_text()
     for old, new in changes:
         assert old in text, old
         text = text.replace(old, new)
@@ -131,13 +134,11 @@ def write(machine: str, name: str, template: str, *changes: tuple[str, str]) -> 
 
 
 def start_etcd(machine: str) -> None:
-    own = f"http://{address(machine)}"
-    members = ",".join(f"{each}=http://{address(each)}:2380" for each in DATABASES)
-    words = f"--name {machine} --data-dir {FOLDER}/{machine}/etcd --initial-cluster {members}"
-    words += f" --listen-client-urls {own}:2379 --advertise-client-urls {own}:2379"
-    words += f" --listen-peer-urls {own}:2380 --initial-advertise-peer-urls {own}:2380"
-    words += " --heartbeat-interval 200 --election-timeout 2000 --log-level warn"
-    start(machine, "etcd", *words.split())
+    changes = (THIS_NAME, machine), (THIS_ADDRESS, address(machine))
+    file = write(
+        machine, "etcd", *changes, ("/var/lib/etcd/documents", f"{FOLDER}/{machine}/members")
+    )
+    start(machine, "etcd", **dict(re.findall(r"^(\w+)=(.*)$", file.read_text(), re.M)))
 
 
 def start_database(machine: str) -> None:
@@ -145,11 +146,10 @@ def start_database(machine: str) -> None:
     file = write(
         machine,
         "patroni.yml",
-        "patroni.yml",
-        ("THIS-NAME", machine),
-        ("THIS-ADDRESS", address(machine)),
-        ("/var/lib/postgresql/15/documents", f"{folder}/data"),
-        ("/usr/lib/postgresql/15/bin", str(POSTGRES)),
+        (THIS_NAME, machine),
+        (THIS_ADDRESS, address(machine)),
+        ("/var/lib/postgresql/17/documents", f"{folder}/data"),
+        ("/usr/lib/postgresql/17/bin", str(POSTGRES)),
         ("/var/run/postgresql", str(folder)),
         ("mode: automatic", "mode: 'off'"),  # it would reset this machine
     )
@@ -166,8 +166,8 @@ def start_redis(machine: str) -> None:
         text += f"requirepass {REDIS_PASSWORD}\nmasterauth {REDIS_PASSWORD}\n"
         text += f"replicaof {address('redis1')} 6379\n" if machine == "redis2" else ""
         (folder / redis).write_text(text)
-        changes = (("THIS-ADDRESS", address(machine)), ("/var/lib/redis", str(folder)))
-        write(machine, "sentinel.conf", "sentinel.conf", *changes)
+        changes = (THIS_ADDRESS, address(machine)), ("/var/lib/redis", str(folder))
+        write(machine, "sentinel.conf", *changes)
     if machine != "balancer":
         start(machine, "redis-server", folder / redis)
     start(machine, "redis-server", sentinel, "--sentinel")
@@ -180,7 +180,7 @@ def start_storage(machine: str) -> None:
 
 
 def start_balancer(machine: str) -> None:
-    file = write(machine, "haproxy.cfg", "haproxy-balancer.cfg", ("/etc/haproxy", str(FOLDER)))
+    file = write(machine, "haproxy-balancer.cfg", ("/etc/haproxy", str(FOLDER)))
     start(machine, "haproxy", "-db", "-f", file)
     start_redis(machine)
 
@@ -188,7 +188,7 @@ def start_balancer(machine: str) -> None:
 def start_proxy(machine: str) -> None:
     """What leads to PostgreSQL's leader and Redis' master."""
     (FOLDER / machine).mkdir(exist_ok=True)
-    start(machine, "haproxy", "-db", "-f", write(machine, "haproxy.cfg", "haproxy-node.cfg"))
+    start(machine, "haproxy", "-db", "-f", write(machine, "haproxy-node.cfg"))
 
 
 def start_node(machine: str) -> None:
@@ -265,7 +265,7 @@ def rows(sql: str, *parameters: object) -> list[tuple[Any, ...]]:
     return []
 
 
-def set_up() -> None:
+def set_up(scale: loading.Scale) -> None:
     """Starts all machines, with data for two customers, as docs/several-machines.md does."""
     (FOLDER / "logs").mkdir()
     run("mount", "-t", "tmpfs", "none", "/run")  # where ip keeps the names of namespaces
@@ -294,6 +294,6 @@ def set_up() -> None:
     run(sys.executable, "manage.py", "migrate", env=environment, cwd=CHECKOUT)
     os.environ["SECRET_KEY"] = VARIABLES["SECRET_KEY"]
     with psycopg.connect(OWNER_URL, autocommit=True) as connection:
-        loading.load(connection, FOLDER / "storage" / "documents", loading.FAULTS)
+        loading.load(connection, FOLDER / "storage" / "documents", scale)
     for machine in NODES:
         boot(machine)
