@@ -31,6 +31,10 @@ TARGETS = {
 }
 
 
+# In docs/reliability.md, `make drill-several` writes what follows.
+SEVERAL = "\n## Several machines\n"
+
+
 class Row(NamedTuple):
     """A target (≤ or ≥), and what was measured in each round."""
 

@@ -20,7 +20,8 @@ from bench.client import Client, Outcome, Request, counts
 from bench.faults.catalogue import FAULTS, Fault
 from bench.faults.node import ENDPOINTS, WATCHDOG, Node, learn, send, serving, steady
 from bench.loading import FAULTS as SCALE
-from bench.report import table, write
+from bench.loading import ROOT
+from bench.report import SEVERAL, table, write
 from bench.servers import CORES, pin
 from bench.stack import Stack
 from bench.traffic import DOWNLOAD
@@ -190,6 +191,8 @@ def main() -> None:
     smoke = "A part only, or the short form." if chosen else ""
     parts = {"tables": tables, "nginx": nginx, "watchdog": WATCHDOG, "rate": RATE}
     parts |= {"held": len(rows) - len(failed), "all": len(rows)}
+    former = (ROOT / "docs" / "reliability.md").read_text()
+    parts |= {"several": "".join(former.partition(SEVERAL)[1:]).rstrip()}
     text = write(stack, "reliability.md", smoke=smoke, **parts)
     if failed:
         sys.exit(f"{text}\nPromises that do not hold:\n" + "\n".join(failed))

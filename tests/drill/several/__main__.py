@@ -27,7 +27,7 @@ from pathlib import Path
 
 from bench.client import Outcome, Request, counts
 from bench.faults.node import steady
-from bench.report import commit, table
+from bench.report import SEVERAL, commit, table
 from bench.servers import THREADS
 from bench.traffic import DOWNLOAD
 from tests.drill.several import machines
@@ -46,7 +46,6 @@ ALONE = shlex.split(
 OUTAGE = 35.0  # seconds from the first 503 to the end of the last one, at most
 RATE = 12.0  # requests a second
 PAGE = CHECKOUT / "docs" / "reliability.md"
-HEADING = "\n## Several machines\n"
 HEAD = ("fault", "new leader after", "responses", "for", "slowest", "whole again after")
 RECORDED = "SELECT request_id FROM audit_auditentry WHERE action = 'document.downloaded'"
 EVENTS = "SELECT replace(uuid::text, '-', ''), transaction FROM events_event WHERE id > %s"
@@ -206,8 +205,8 @@ def drill(chosen: Sequence[str]) -> None:
     lines = table(HEAD, found)
     print(*lines, sep="\n")
     if not chosen:
-        before = PAGE.read_text().partition(HEADING)[0]
-        PAGE.write_text(before + HEADING + written(text, connections, lines))
+        before = PAGE.read_text().partition(SEVERAL)[0]
+        PAGE.write_text(before + SEVERAL + written(text, connections, lines))
 
 
 def written(text: str, connections: str, lines: Sequence[str]) -> str:

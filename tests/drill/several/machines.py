@@ -35,7 +35,7 @@ DATABASES, NODES = ("db1", "db2", "db3"), ("node1", "node2")
 CLIENTS = 60  # addresses on the bridge, where clients are; nginx limits what one has under way
 POSTGRES = max(Path("/usr/lib/postgresql").glob("*/bin"), default=Path("/nowhere"))
 AGAIN = 'while :; do "$@"; sleep 1; done'  # as Restart=always in a unit
-PATIENCE = float(os.environ.get("DRILL_PATIENCE", 90))
+PATIENCE = 120.0  # seconds to start, or to heal
 OWNER_URL = "postgresql://documents_owner:owner@127.0.0.1:5432/documents?connect_timeout=3"
 THIS_NAME, THIS_ADDRESS, REDIS_PASSWORD = "THIS-NAME", "THIS-ADDRESS", "CHANGE-ME-REDIS"
 VARIABLES = {
