@@ -24,6 +24,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from bench.client import Outcome, Request, counts
 from bench.faults.node import steady
@@ -35,8 +36,6 @@ from tests.drill.several.clients import SCALE, Consumer, SigningService, clients
 from tests.drill.several.machines import CHECKOUT, DATABASES, FOLDER, eventually, rows, run
 
 PROGRAMS = ("haproxy", "etcd", "patroni", "patronictl", "nginx", "redis-server", "ip", "openssl")
-NEEDED = f"""The drill of several machines needs root, Debian's PostgreSQL, and on the PATH \
-{", ".join(PROGRAMS)}, with etcd 3.5 or newer and Patroni 4 or newer: tests/README.md says how."""
 # It ends with all its children, networks and mounts. The shell waits for processes whose parent was
 # killed: for Patroni, those that nobody waits for still run.
 ALONE = shlex.split(
@@ -46,7 +45,7 @@ ALONE = shlex.split(
 OUTAGE = 35.0  # seconds from the first 503 to the end of the last one, at most
 RATE = 12.0  # requests a second
 PAGE = CHECKOUT / "docs" / "reliability.md"
-HEAD = ("fault", "new leader after", "responses", "for", "slowest", "whole again after")
+HEAD = ("fault", "new leader after", "responses", "503 for", "slowest", "whole again after")
 RECORDED = "SELECT request_id FROM audit_auditentry WHERE action = 'document.downloaded'"
 EVENTS = "SELECT replace(uuid::text, '-', ''), transaction FROM events_event WHERE id > %s"
 LAST_EVENT = "SELECT max(id) FROM events_event"
@@ -152,7 +151,7 @@ def count_connections(load: Sequence[Request]) -> tuple[str, list[str]]:
     asyncio.run(burst(load))
     [(count,)], most = rows(CONNECTIONS), 4 * (THREADS + 3)
     broken = [f"{count} connections, at most {most} are promised"] if count > most else []
-    return f"After two bursts, four instances have {count} connections.", broken
+    return f"Four instances have {count} connections after two bursts, 36 seconds apart.", broken
 
 
 def compare(
@@ -162,7 +161,7 @@ def compare(
     downloads = {o.request_id for o in outcomes if o.right and o.endpoint == DOWNLOAD}
     recorded = {request_id for (request_id,) in rows(RECORDED)}
     events, seen = dict(rows(EVENTS, first)), Counter(consumer.events)
-    differences = {
+    differences: dict[str, set[Any]] = {
         "acknowledged downloads are not in the audit log": downloads - recorded,
         "acknowledged changes have no event": set(service.transactions) - set(events.values()),
         "events were missed": events.keys() - seen.keys(),
@@ -198,10 +197,10 @@ def drill(chosen: Sequence[str]) -> None:
         time.sleep(5)  # in which the consumer sees the last events
     end.set()
     consumer.join()
-    text, missing = compare(outcomes, consumer, service, first)
+    text, lost = compare(outcomes, consumer, service, first)
     print(text, connections)
-    if broken + missing:
-        sys.exit("\n".join(["Not as promised:", *broken, *missing]))
+    if broken + lost:
+        sys.exit("\n".join(["Not as promised:", *broken, *lost]))
     lines = table(HEAD, found)
     print(*lines, sep="\n")
     if not chosen:
@@ -212,36 +211,37 @@ def drill(chosen: Sequence[str]) -> None:
 def written(text: str, connections: str, lines: Sequence[str]) -> str:
     """The part of the page."""
     when = f"{datetime.now(UTC):%Y-%m-%d}, at commit {commit(CHECKOUT)}"
+    versions = f"PostgreSQL {machines.POSTGRES.parent.name}, Patroni {version('patroni')}, "
+    versions += f"etcd {version('etcd')}, HAProxy {version('haproxy', '-v')}"
     return f"""
-Written by `make drill-several` on {when}, on {os.cpu_count()} cores that all machines share:
-{versions()}.
+Written by `make drill-several` on {when}, with {versions}.
+All machines share {os.cpu_count()} cores; [several-machines.md](several-machines.md) shows them.
 
-An open loop of {RATE:g} requests a second through the balancer: {text} {connections}
-Every acknowledged download is in the audit log, every event was seen once, no body was wrong, and
-each response that is no 200 is a 503 in JSON with `Retry-After`. Nobody had to act. The page on
-[several machines](several-machines.md) has the set-up. "Whole again" is the time from the end of
-the fault until two standbys follow the leader.
+The load through the balancer is that of `make faults`, {RATE:g} requests a second: {text}
+Every acknowledged download is in the audit log, and every event was seen once. No body was wrong,
+and each response that is no 200 is a 503 in JSON with `Retry-After`. Nobody had to act.
+{connections}
+
+"503 for" is the time from the first 503 to the end of the last one, at most {OUTAGE:.0f} s. "Whole again"
+is the time from the end of the fault until two standbys follow the leader.
 
 """ + "\n".join(lines)
 
 
-def versions() -> str:
-    """Of what is not ours."""
-    said = [run("etcd", "--version"), run("patroni", "--version"), run("haproxy", "-v")]
-    found = (re.search(r"(?i)(etcd|patroni|haproxy).*?(\d[\d.]+)", each) for each in said)
-    names = [f"{each[1]} {each[2]}" for each in found if each]
-    postgres = re.search(r"[\d.]+", run(machines.POSTGRES / "postgres", "--version"))
-    return ", ".join([*names, f"PostgreSQL {postgres[0] if postgres else ''}"])
+def version(program: str, option: str = "--version") -> str:
+    """Such as 3.5.16."""
+    found = re.search(r"\d+\.[\d.]*\d", run(program, option))
+    return found[0] if found else "0.0"
 
 
-def is_able() -> bool:
-    """Whether this machine has what the drill needs."""
-    if os.geteuid() or not all(map(shutil.which, PROGRAMS)) or not machines.POSTGRES.exists():
-        return False
-    return bool(
-        re.search(r"etcd Version: (3\.[5-9]|[4-9])", run("etcd", "--version"))
-        and re.search(r"patroni ([4-9]|\d\d)\.", run("patroni", "--version"))
-    )
+def missing() -> list[str]:
+    """What this machine lacks."""
+    found = [program for program in PROGRAMS if not shutil.which(program)]
+    for program, oldest in (("etcd", [3, 5]), ("patroni", [4])):
+        if program not in found and [*map(int, version(program).split("."))] < oldest:
+            found.append(f"a newer {program}")
+    found += [] if machines.POSTGRES.exists() else ["Debian's PostgreSQL"]
+    return found + (["root's rights"] if os.geteuid() else [])
 
 
 def main() -> None:
@@ -251,8 +251,8 @@ def main() -> None:
     if "DRILL_FOLDER" in os.environ:
         drill(chosen)
         return
-    if not is_able():
-        sys.exit(NEEDED)
+    if lacks := missing():
+        sys.exit(f"The drill lacks {', '.join(lacks)}: tests/README.md says how to install it.")
     with tempfile.TemporaryDirectory(prefix="drill-several-") as folder:
         Path(folder).chmod(0o755)  # not all programs run as root
         command = [*ALONE, sys.executable, "-m", "tests.drill.several", *sys.argv[1:]]

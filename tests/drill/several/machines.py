@@ -63,7 +63,8 @@ def run(*words: object, **options: Any) -> str:
     done = subprocess.run([*map(str, words)], capture_output=True, text=True, **options)
     if done.returncode:
         raise RuntimeError(f"{words}: {done.stdout[-2000:]}{done.stderr[-2000:]}")
-    return done.stdout
+    output: str = done.stdout
+    return output
 
 
 def eventually(what: Callable[[], Any], sentence: str) -> Any:
