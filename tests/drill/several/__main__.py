@@ -222,8 +222,8 @@ Every acknowledged download is in the audit log, and every event was seen once. 
 and each response that is no 200 is a 503 in JSON with `Retry-After`. Nobody had to act.
 {connections}
 
-"503 for" is the time from the first 503 to the end of the last one, at most {OUTAGE:.0f} s. "Whole again"
-is the time from the end of the fault until two standbys follow the leader.
+"503 for" is the time from the first 503 to the end of the last one, at most {OUTAGE:.0f} s.
+"Whole again" is the time from the end of the fault until two standbys follow the leader.
 
 """ + "\n".join(lines)
 
