@@ -88,7 +88,6 @@ def test_docs_function_in_javascript_verifies_what_the_service_signs() -> None:
     for seconds in (-301, 400):  # a while passes until it is verified
         sent = str(int(headers["webhook-timestamp"]) + seconds)
         assert verified(body, {**headers, "webhook-timestamp": sent}) == "Too old"
-    assert verified(body, {**headers, "webhook-timestamp": "now"}) == "Too old"
 
 
 def test_openapi_webhook_has_the_body_and_the_headers_that_are_sent() -> None:

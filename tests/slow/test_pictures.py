@@ -63,11 +63,7 @@ def ids(browser: Browser, service: Server) -> Iterator[dict[str, object]]:
 
 
 def take(browser: Browser, name: str, top: str = "body") -> None:
-    """Keeps a picture of a window's height in the repository, if pictures are wanted.
-
-    Args:
-        top: the CSS selector of what it begins with.
-    """
+    """Keeps a picture of a window's height, from a selector's element on, if it is wanted."""
     browser.cdp("Emulation.setDeviceMetricsOverride", **SIZE)
     y = max(0, browser.find(top).location["y"] - 16)
     clip = {"x": 0, "y": y, "width": SIZE["width"], "height": SIZE["height"], "scale": 1}

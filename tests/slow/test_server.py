@@ -5,13 +5,9 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import pytest
-from django.db import connection
-
 from config import systemd
 from config.connections import fetch
 from tests.support import factories
-from tests.support.database import locked
 from tests.support.factories import Tenant
 from tests.support.server import PATIENCE, Server, eventually, running
 from tests.support.slow_clients import download_request
@@ -73,20 +69,3 @@ def test_instance_whose_threads_all_wait_for_a_frozen_database_asks_to_be_replac
             server.database.restore()
             assert {each.result().status for each in hanging} == {200}
             assert eventually(lambda: notified.recv(100) == b"READY=1\nWATCHDOG=1")
-
-
-def test_thread_hangs_that_has_run_one_request_for_too_long(
-    transactional_db: None, acme: Tenant, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(systemd, "HANGS_SECONDS", 0.5)
-    monkeypatch.setenv("GRANIAN_BLOCKING_THREADS", "1")
-    with ThreadPoolExecutor() as threads:
-        with locked("documents_document"):
-            request = threads.submit(acme.get, "/documents")
-            assert eventually(lambda: systemd.running)
-            assert not systemd.hangs()
-            assert eventually(systemd.hangs)
-            assert not request.done()
-        request.result()
-        threads.submit(lambda: connection.close()).result()  # that of the thread
-    assert not systemd.hangs()

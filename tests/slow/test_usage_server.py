@@ -1,9 +1,7 @@
 """A real server writes what it has counted: within seconds, after failures, and when it ends."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
 from django.conf import settings
 
 from apikeys.usage.models import KeyAddress, RefusedRequest
@@ -15,13 +13,6 @@ from tests.support.server import UNKNOWN_KEY, Server, eventually, running
 from tests.support.usage import find_request, usage_of
 
 WAITS = "The usage of keys is written later"
-
-
-@pytest.fixture
-def quick(transactional_db: None, tmp_path: Path) -> Iterator[Server]:
-    """A server of the test's own, which writes each second."""
-    with running(Server(tmp_path, USAGE_FLUSH_SECONDS="1")) as server:
-        yield server
 
 
 def test_killed_server_has_written_what_is_older_than_five_seconds(
@@ -53,15 +44,17 @@ def test_server_that_is_stopped_writes_the_rest(
 
 
 def test_server_counts_on_without_the_database_and_writes_it_later(
-    quick: Server, acme: Tenant
+    transactional_db: None, acme: Tenant, tmp_path: Path
 ) -> None:
-    with locked("usage_keyusage"):  # delays no request
-        assert quick.get("/me", acme.raw).status == 200
-        assert eventually(lambda: WAITS in quick.log())
-    quick.database.refuse()
-    refused = quick.get("/me", acme.raw)
-    assert refused.status == 503
-    quick.restore()
-    [row] = eventually(lambda: find_request(refused.headers["request-id"]))
-    assert (row.key_prefix, row.cause) == (acme.key.prefix, "database")
-    assert usage_of(acme.key.pk).ok == KeyAddress.objects.get().requests == 1
+    with running(Server(tmp_path, USAGE_FLUSH_SECONDS="1")) as server:
+        with locked("usage_keyusage"):  # delays no request
+            assert server.get("/me", acme.raw).status == 200
+            assert eventually(lambda: WAITS in server.log())
+        server.database.refuse()
+        refused = server.get("/me", acme.raw)
+        assert refused.status == 503
+        server.restore()
+        [row] = eventually(lambda: find_request(refused.headers["request-id"]))
+        assert (row.key_prefix, row.cause) == (acme.key.prefix, "database")
+        assert eventually(lambda: usage_of(acme.key.pk).ok == 1)
+        assert KeyAddress.objects.get().requests == 1
