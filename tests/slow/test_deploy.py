@@ -19,13 +19,14 @@ from audit.models import AuditEntry, Checkpoint
 from config import env
 from config.ports import accepts_connections, free_port
 from documents import storage
-from tests.support import factories, seals, server
+from tests.support import factories, seals, server, staff
 from tests.support.deploy import DEPLOY, compose
 from tests.support.factories import Tenant
 from tests.support.nginx import program
 from tests.support.proxy import HOST
 from tests.support.receiver import delivers
 from tests.support.server import PATIENCE, ROOT, STOP_PATIENCE, Server, eventually
+from workspaces.models import Session
 
 UNITS = sorted((DEPLOY / "systemd").glob("documents-api*"))
 SERVICES = [unit for unit in UNITS if unit.suffix == ".service"]
@@ -143,7 +144,7 @@ def seals_all() -> bool:
 
 
 WORK: dict[str, Callable[[], object]] = {
-    "housekeeping": lambda: True,
+    "housekeeping": lambda: not Session.objects.exists(),
     "seal": seals_all,
     "worker": delivers,
 }
@@ -156,6 +157,8 @@ def test_units_that_do_not_serve_say_to_systemd_that_they_run_and_do_their_work(
     unit, port = DEPLOY / "systemd" / f"documents-api-{name}.service", free_port()
     variables = seals.VARIABLES | {"NOTIFY_SOCKET": str(tmp_path / "notify")}
     variables["AUDIT_WITNESSES"] = f"file:{tmp_path / 'checkpoints'}"
+    staff.signed_in(acme.admin)
+    Session.objects.update(expire_date=factories.at("2020-01-01 00:00:00"))
     [ended] = re.findall(r"^SuccessExitStatus=(\d+)", unit.read_text(), re.M) or [0]
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as notified:
         notified.bind(variables["NOTIFY_SOCKET"])
