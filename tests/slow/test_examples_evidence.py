@@ -264,7 +264,7 @@ def test_evidence_page_s_commands_check_a_real_file(
 
 def test_dtd_verify_gives_the_same_verdict_but_its_status_is_3_only_for_the_api(file: Path) -> None:
     def dtd() -> tuple[int, str]:
-        words = [sys.executable, "-m", "dtd", "verify", file, "--key", str(KEY.public)]
+        words = [sys.executable, "-m", "dtd", "verify", str(file), "--key", str(KEY.public)]
         path = {"PYTHONPATH": str(ROOT / "client")}
         done = subprocess.run(words, env=path, capture_output=True, encoding="utf-8")
         return done.returncode, done.stdout
