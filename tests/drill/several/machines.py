@@ -135,10 +135,9 @@ def write(machine: str, name: str, *changes: tuple[str, str]) -> Path:
 
 
 def start_etcd(machine: str) -> None:
-    changes = (THIS_NAME, machine), (THIS_ADDRESS, address(machine))
-    file = write(
-        machine, "etcd", *changes, ("/var/lib/etcd/documents", f"{FOLDER}/{machine}/members")
-    )
+    changes = [(THIS_NAME, machine), (THIS_ADDRESS, address(machine))]
+    changes.append(("/var/lib/etcd/documents", f"{FOLDER}/{machine}/members"))
+    file = write(machine, "etcd", *changes)
     start(machine, "etcd", **dict(re.findall(r"^(\w+)=(.*)$", file.read_text(), re.M)))
 
 
@@ -267,8 +266,7 @@ def rows(sql: str, *parameters: object) -> list[tuple[Any, ...]]:
 
 
 def set_up(scale: loading.Scale) -> None:
-    """Starts all machines, with data for two customers, as docs/several-machines.md does."""
-    (FOLDER / "logs").mkdir()
+    """Starts all machines, with data, as docs/several-machines.md does."""
     run("mount", "-t", "tmpfs", "none", "/run")  # where ip keeps the names of namespaces
     run("mount", "-t", "tmpfs", "none", "/dev/shm")  # what a killed PostgreSQL leaves
     (FOLDER / "hosts").write_text(f"127.0.0.1 localhost\n{address('balancer')} api.example.com\n")
