@@ -24,7 +24,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from bench.client import Outcome, Request, counts
 from bench.faults.node import steady
@@ -42,10 +42,9 @@ ALONE = shlex.split(
     "unshare --net --mount --pid --ipc --mount-proc --fork --kill-child"
     " sh -c 'nice \"$@\"; exit $?' sh"
 )
-OUTAGE = 35.0  # seconds from the first 503 to the end of the last one, at most
 RATE = 12.0  # requests a second
 PAGE = CHECKOUT / "docs" / "reliability.md"
-HEAD = ("fault", "new leader after", "responses", "503 for", "slowest", "whole again after")
+HEAD = ("fault", "new leader after", "responses", "503 for", "at most", "slowest", "whole after")
 RECORDED = "SELECT request_id FROM audit_auditentry WHERE action = 'document.downloaded'"
 EVENTS = "SELECT replace(uuid::text, '-', ''), transaction FROM events_event WHERE id > %s"
 LAST_EVENT = "SELECT max(id) FROM events_event"
@@ -90,15 +89,20 @@ def without_etcd(leader: str) -> Iterator[None]:
         machines.start_etcd(machine)
 
 
-# With the seconds that each lasts.
-FAULTS: dict[str, tuple[Callable[[], AbstractContextManager[None]], float]] = {
-    "leader-killed": (lambda: killed(machines.leader()), 35),
-    "leader-frozen": (lambda: frozen(machines.leader()), 60),
-    "leader-off-the-network": (lambda: cut_off(machines.leader()), 50),
-    "planned-switch": (lambda: switched(machines.leader()), 15),
-    "redis-master-off-the-network": (lambda: cut_off(machines.redis_master()), 20),
-    "node-killed": (lambda: killed("node2"), 20),
-    "two-of-three-etcd-killed": (lambda: without_etcd(machines.leader()), 30),
+class Fault(NamedTuple):
+    during: Callable[[], AbstractContextManager[None]]
+    seconds: float  # that it lasts
+    outage: float = 0.0  # seconds from the first 503 to the end of the last one, at most
+
+
+FAULTS = {
+    "leader-killed": Fault(lambda: killed(machines.leader()), 35, 35),
+    "leader-frozen": Fault(lambda: frozen(machines.leader()), 60, 35),
+    "leader-off-the-network": Fault(lambda: cut_off(machines.leader()), 50, 35),
+    "planned-switch": Fault(lambda: switched(machines.leader()), 15, 15),
+    "redis-master-off-the-network": Fault(lambda: cut_off(machines.redis_master()), 20),
+    "node-killed": Fault(lambda: killed("node2"), 20),
+    "two-of-three-etcd-killed": Fault(lambda: without_etcd(machines.leader()), 30),
 }
 
 
@@ -108,7 +112,7 @@ def ended(one: Outcome) -> float:
 
 def inflict(name: str, outcomes: Sequence[Outcome]) -> tuple[list[str], list[str]]:
     """The row of one fault, and what is not as promised."""
-    during, seconds = FAULTS[name]
+    fault = FAULTS[name]
     former, began, new = machines.leader(), time.monotonic(), "–"
     print(f"{name}; {former} leads", flush=True)
 
@@ -118,8 +122,8 @@ def inflict(name: str, outcomes: Sequence[Outcome]) -> tuple[list[str], list[str
     def quiet_seconds() -> float:
         return time.monotonic() - max(map(ended, failures()), default=began)
 
-    with during():
-        while time.monotonic() < began + seconds:
+    with fault.during():
+        while time.monotonic() < began + fault.seconds:
             if new == "–" and machines.leader() not in ("", former):
                 new = f"{time.monotonic() - began:.1f} s"
             time.sleep(0.5)
@@ -132,9 +136,15 @@ def inflict(name: str, outcomes: Sequence[Outcome]) -> tuple[list[str], list[str
     outage = max(map(ended, failed), default=first) - first
     rude = [each for each in failed if each.status != 503 or not each.polite]
     broken = [f"{name}: {counts(rude)}, and no 503 in JSON with Retry-After"] if rude else []
-    broken += [f"{name}: 503 for {outage:.1f} s"] if outage > OUTAGE else []
+    broken += [f"{name}: 503 for {outage:.1f} s"] if outage > fault.outage else []
     slowest = max(each.seconds for each in found)
-    cells = [counts(found), f"{outage:.1f} s", f"{slowest:.1f} s", f"{whole:.0f} s"]
+    cells = [
+        counts(found),
+        f"{outage:.1f} s",
+        f"{fault.outage:g} s",
+        f"{slowest:.1f} s",
+        f"{whole:.0f} s",
+    ]
     return [name.replace("-", " "), new, *cells], broken
 
 
@@ -222,8 +232,8 @@ Every acknowledged download is in the audit log, and every event was seen once. 
 and each response that is no 200 is a 503 in JSON with `Retry-After`. Nobody had to act.
 {connections}
 
-"503 for" is the time from the first 503 to the end of the last one, at most {OUTAGE:.0f} s.
-"Whole again" is the time from the end of the fault until two standbys follow the leader.
+"503 for" is the time from the first 503 to the end of the last one, and "at most" what is promised.
+"Whole after" is the time from the end of the fault until two standbys follow the leader.
 
 """ + "\n".join(lines)
 
