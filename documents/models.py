@@ -229,7 +229,7 @@ class Searchable(models.Model):
     sent_at = models.DateTimeField(null=True)
     completed_at = models.DateTimeField(null=True)
     expires_at = models.DateTimeField(null=True)
-    tokens = ArrayField(models.IntegerField())
+    tokens = ArrayField(models.BigIntegerField())
 
     class Meta:
         # With fastupdate, each search would read a list of new entries from end to end.

@@ -16,8 +16,8 @@ CREATE OR REPLACE FUNCTION documents_beginnings(word text) RETURNS SETOF text
 $$;
 
 -- The same text is another token in another workspace: one that is large never slows down the others.
-CREATE OR REPLACE FUNCTION documents_token(workspace uuid, text) RETURNS int
-    LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN hashtext(workspace::text || ' ' || $2);
+CREATE OR REPLACE FUNCTION documents_token(workspace uuid, text) RETURNS bigint
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN hashtextextended(lower(workspace::text || ' ' || $2), 0);
 
 -- The rows of documents_searchable as they should be: none for a deleted document. PL/pgSQL keeps the plan; to
 -- plan it for each statement would take ten times as long as to run it. ROWS 1: what is joined has an index.
@@ -32,8 +32,10 @@ BEGIN
             UNION ALL SELECT name || ' ' || (time AT TIME ZONE 'UTC')::date - date '1970-01-01' FROM (VALUES
                 ('created', created_at), ('sent', sent_at), ('completed', completed_at), ('expires', expires_at)
             ) AS times (name, time) WHERE time IS NOT NULL
+            UNION ALL SELECT 'completed' WHERE completed_at IS NOT NULL
+            UNION ALL SELECT 'expires' WHERE expires_at IS NOT NULL
             UNION ALL SELECT 'recipient ' || recipient.status || address
-            FROM public.documents_recipient AS recipient, unnest(ARRAY['', ' ' || lower(email)]) AS address
+            FROM public.documents_recipient AS recipient, unnest(ARRAY['', ' ' || email]) AS address
             WHERE document_id = document.id
         ) AS found (text) ORDER BY 1)
     FROM public.documents_document AS document WHERE id = ANY (ids) AND deleted_at IS NULL;
@@ -57,10 +59,10 @@ DECLARE
     locked uuid[];
 BEGIN
     IF has_documents THEN
-        -- Recipients may be inserted before their document.
+        -- In this order, since those that are found together are then on few pages of the table.
         INSERT INTO public.documents_searchable SELECT * FROM public.documents_made_searchable(
             ARRAY(SELECT unnest(ids) EXCEPT SELECT unnest(present))
-        );
+        ) ORDER BY created_at;
         ids := present;
     END IF;
     locked := ARRAY(

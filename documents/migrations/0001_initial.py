@@ -46,7 +46,7 @@ class Migration(migrations.Migration):
                 ('sent_at', models.DateTimeField(null=True)),
                 ('completed_at', models.DateTimeField(null=True)),
                 ('expires_at', models.DateTimeField(null=True)),
-                ('tokens', django.contrib.postgres.fields.ArrayField(base_field=models.IntegerField(), size=None)),
+                ('tokens', django.contrib.postgres.fields.ArrayField(base_field=models.BigIntegerField(), size=None)),
             ],
         ),
         migrations.CreateModel(

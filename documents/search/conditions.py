@@ -1,20 +1,46 @@
-"""The conditions of a search as SQL. Each `%(name)s` in it is one of `values`."""
+"""The conditions of a search: as SQL, each `%(name)s` of which is in `values`, and as tokens."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
-from documents.api.documents import VISIBLE as VISIBLE_TO_KEY
+from config.api.errors import InvalidParameter
+from config.connections import fetch
 from documents.models import RecipientStatus
-from documents.search.parameters import Range, Search, spellings
-from documents.search.words import Word
+from documents.search.parameters import WORDS_EXPECTED, WORDS_MAX, Search, spellings
 
-# With a workspace that the planner does not know: for one that has most documents of all, it would
-# take the index of all workspaces, and might read the documents of others first.
-VISIBLE = VISIBLE_TO_KEY.replace("%s", "(SELECT %(workspace)s::uuid)")
 DAYS_MAX = 92  # of a range that is found by the tokens of its days
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_WORDS = r"""
+    SELECT CASE WHEN text ^@ U&'\E000' THEN substr(text, 2) ELSE ' ' || text END, ARRAY(
+        SELECT (array_agg(beginning ORDER BY length(beginning) DESC))[1]
+        FROM documents_words(text) AS word, documents_beginnings(word) AS beginning GROUP BY word
+    )
+    FROM (SELECT DISTINCT
+        left(unnest(string_to_array(btrim(documents_folded(%(title)s)), ' ')), 60)
+    ) AS asked (text)
+"""
+
+
+class Word(NamedTuple):
+    """A word that is searched for: the beginning of one of the title's.
+
+    Attributes:
+        part: of a folded title that has the word.
+        beginnings: the longest that are tokens. Such a title has all of them.
+    """
+
+    part: str
+    beginnings: list[str]
+
+
+def words_of(title: str) -> list[Word]:
+    """The words of a title. Raises InvalidParameter if it has none, or too many."""
+    found = fetch(_WORDS, {"title": title}, Word)
+    if not 1 <= len(found) <= WORDS_MAX:
+        raise InvalidParameter("title", WORDS_EXPECTED)
+    return found
 
 
 def values(asked: Search, words: list[Word], workspace_id: UUID) -> dict[str, Any]:
@@ -22,71 +48,59 @@ def values(asked: Search, words: list[Word], workspace_id: UUID) -> dict[str, An
         "workspace": workspace_id,
         "statuses": list(asked.statuses),
         "status": asked.statuses[0] if asked.statuses else None,
-        "states": _states(asked),
-        "emails": _emails(asked),
         "patterns": [f"%{word.part}%" for word in words],
+        "states": [asked.recipient_status] if asked.recipient_status else RecipientStatus.values,
+        "emails": spellings(asked.recipient) if asked.recipient else [],
     }
-    for each in asked.ranges:
-        found |= {f"{each.time}_first": each.first, f"{each.time}_end": each.end}
-    for n, tokens in enumerate(groups_of_tokens(asked, words)):
-        found[f"tokens_{n}"] = tokens
+    for time, first, end in asked.ranges:
+        found |= {f"{time}_first": first, f"{time}_end": end}
     return found
 
 
-def holds(asked: Search) -> str:
-    """Whether `document` meets all conditions but the range of the time by which it is sorted."""
-    found = ["true", *within(asked, "document", is_sorted=False)]
+def within(asked: Search, *, is_sorted: bool) -> Iterator[str]:
+    """Whether times are within their ranges: the time that sorts, or the others."""
+    for time, first, end in asked.ranges:
+        if (time == asked.sort) == is_sorted:
+            if first:
+                yield f"{time}_at >= %({time}_first)s"
+            if end:
+                yield f"{time}_at < %({time}_end)s"
+
+
+def holds(asked: Search) -> Iterator[str]:
+    """Whether `document` meets the conditions; none is about the time that sorts."""
+    yield from within(asked, is_sorted=False)
+    yield "folded_title LIKE ALL (%(patterns)s::text[])"
     if asked.statuses:
-        found.append("document.status = ANY (%(statuses)s)")
-    if asked.title is not None:
-        found.append("document.folded_title LIKE ALL (%(patterns)s::text[])")
+        yield "document.status = ANY (%(statuses)s)"
     if asked.recipient or asked.recipient_status:
-        email = "AND lower(email) = ANY (%(emails)s)" if asked.recipient else ""
+        emails = "ARRAY(SELECT lower(unnest(%(emails)s::text[])))"
+        email = f"AND lower(email) = ANY ({emails})" if asked.recipient else ""
         # OFFSET 0: PostgreSQL would otherwise collect the recipients of all documents.
-        found.append(
-            f"""EXISTS (
-                SELECT FROM "documents_recipient" AS recipient WHERE document_id = document.id
-                AND recipient.status = ANY (%(states)s) {email} OFFSET 0
-            )"""  # noqa: S608 - made of constants
-        )
-    return " AND ".join(found)
+        yield f"""EXISTS (
+            SELECT FROM "documents_recipient" AS recipient WHERE document_id = document.id
+            AND recipient.status = ANY (%(states)s) {email} OFFSET 0
+        )"""  # noqa: S608 - made of constants
 
 
-def within(asked: Search, table: str, *, is_sorted: bool) -> Iterator[str]:
-    """Whether the table's times are within the ranges: that of the sorting time, or the others."""
-    for each in asked.ranges:
-        if (each.time == asked.sort) == is_sorted:
-            if each.first:
-                yield f"{table}.{each.time}_at >= %({each.time}_first)s"
-            if each.end:
-                yield f"{table}.{each.time}_at < %({each.time}_end)s"
+def tokens(asked: Search, words: list[Word]) -> list[list[str]]:
+    """The tokens of `documents/search.sql` in groups: what matches has one of each group.
 
-
-def groups_of_tokens(asked: Search, words: list[Word]) -> list[list[str]]:
-    """The tokens of `documents/search.sql`: what matches has one of each group at least.
-
-    A long range has none.
+    A title that has the tokens may lack the words. A long range has no tokens.
     """
     found = [[f"title {beginning}"] for word in words for beginning in word.beginnings]
-    found.append([f"status {status}" for status in asked.statuses])
+    if asked.statuses:
+        found.append([f"status {status}" for status in asked.statuses])
+    states = [asked.recipient_status] if asked.recipient_status else RecipientStatus.values
     if asked.recipient:
-        found.append([f"recipient {s} {e}" for s in _states(asked) for e in _emails(asked)])
+        emails = spellings(asked.recipient)
+        found.append([f"recipient {state} {email}" for state in states for email in emails])
     elif asked.recipient_status:
         found.append([f"recipient {asked.recipient_status}"])
-    found += [[f"{each.time} {day}" for day in _days(each)] for each in asked.ranges]
-    return [group for group in found if group]
-
-
-def _emails(asked: Search) -> list[str]:
-    return [each.lower() for each in spellings(asked.recipient)] if asked.recipient else []
-
-
-def _states(asked: Search) -> list[str]:
-    return [asked.recipient_status] if asked.recipient_status else RecipientStatus.values
-
-
-def _days(asked: Range) -> range:
-    """The days of a range, counted from 1970 on; none if they are many."""
-    if not asked.first or not asked.end or asked.end - asked.first > timedelta(DAYS_MAX):
-        return range(0)
-    return range((asked.first - _EPOCH).days, (asked.end - _EPOCH).days + 1)
+    for time, first, end in asked.ranges:
+        if first and end and end - first <= timedelta(DAYS_MAX):
+            days = range((first - _EPOCH).days, (end - _EPOCH).days + 1)
+            found.append([f"{time} {day}" for day in days])
+    if found and asked.sort != "created":
+        found.append([asked.sort])
+    return found

@@ -22,8 +22,8 @@ from documents.models import (
     RecipientStatus,
     Searchable,
 )
+from documents.outdated import write_outdated
 from documents.search import queries
-from documents.search.outdated import write_outdated
 from documents.search.parameters import (
     ADDRESS_EXPECTED,
     CURSOR_EXPECTED,
@@ -61,6 +61,7 @@ def test_search_finds_each_match_once_in_its_order_however_few_documents_it_look
     acme: Tenant, monkeypatch: pytest.MonkeyPatch, sort: str
 ) -> None:
     monkeypatch.setattr(queries, "NEWEST", 6)
+    monkeypatch.setattr(queries, "NEWEST_FAR", 6)
     monkeypatch.setattr(queries, "FURTHER", 12)
     monkeypatch.setattr(queries, "MATCHES", 12)
     made = factories.listed(
@@ -285,7 +286,7 @@ def test_search_finds_what_writers_have_changed_who_never_wait_for_each_other(
     acme: Tenant, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each of two changes a recipient of both documents, in opposite orders, then one document."""
-    monkeypatch.setattr(queries, "NEWEST", 1)  # others are found by their tokens
+    monkeypatch.setattr(queries, "NEWEST_FAR", 1)  # others are found by their tokens
     documents = factories.listed(acme.workspace, 3)[1:]
     people = [
         [factories.recipient(each, email=f"{name}@example.com", order=n) for each in documents]

@@ -27,8 +27,8 @@ from documents.models import (
     RecipientStatus,
     Searchable,
 )
+from documents.outdated import write_outdated
 from documents.search import queries
-from documents.search.outdated import write_outdated
 from documents.search.parameters import SORTS, TEXT_MAX, TIMES, WORDS_MAX, read
 from documents.search.queries import search
 from tests.support import factories
@@ -293,7 +293,8 @@ def test_search_finds_what_a_model_finds_in_random_documents(
             titles = list(acme.workspace.documents.order_by("pk").values_list("title", flat=True))
             are_short = number % 3 == 0
             most = 12 if are_short else 2 * DOCUMENTS
-            monkeypatch.setattr(queries, "NEWEST", dice.choice((1, 12, 60)))
+            for name in ("NEWEST", "NEWEST_FAR"):
+                monkeypatch.setattr(queries, name, dice.choice((1, 12, 60)))
             monkeypatch.setattr(queries, "FURTHER", most)
             monkeypatch.setattr(queries, "MATCHES", most)
         asked = some_search(dice, titles)

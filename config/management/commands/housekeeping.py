@@ -15,7 +15,7 @@ from apikeys import mails as keys
 from apikeys.usage import purge as usage
 from config.management.progress import ProgressCommand
 from config.management.shutdown import Shutdown, graceful_shutdown
-from documents.search import outdated
+from documents import outdated
 from events import purge as events
 from events.webhooks import secrets, services
 from workspaces import counts, mails
