@@ -6,6 +6,7 @@ SEED=… repeats a run.
 import os
 import random
 import unicodedata
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from itertools import chain
 from random import Random
@@ -35,11 +36,14 @@ from tests.support import factories
 from tests.support.factories import Tenant, at
 from workspaces.models import Workspace
 
-DOCUMENTS, BLOCK = 250, 50  # some documents are changed after so many searches
+DOCUMENTS, BLOCK = 150, 50  # some documents are changed after so many searches
 MARK = "\ue000"  # precedes what stands together in a script that writes no spaces
 START = at("2026-03-01 00:00:00")
-# Many documents have the same time. Others are a microsecond apart, on either side of a day's end.
-INSTANTS = [START + timedelta(weeks=n // 3, microseconds=n % 3 - 1) for n in range(60)]
+# Many documents have the same time, and others are a microsecond apart, some of them at midnight.
+INSTANTS = [
+    START + timedelta(weeks=n // 3, hours=n // 3 % 2 * 20, microseconds=n % 3 - 1)
+    for n in range(60)
+]
 STATUSES = [each for each in DocumentStatus.values if each != "COMPLETED"]  # which needs files
 EMAILS = [
     *("ada@example.com", "Ada@Example.com", "bob@example.com", "ada@example.community"),
@@ -171,6 +175,12 @@ def some_time(dice: Random) -> datetime | None:
     return dice.choice(INSTANTS) if dice.random() < 0.8 else None
 
 
+def some_range(dice: Random) -> tuple[datetime | None, datetime | None]:
+    first = dice.choice(INSTANTS)
+    end = dice.choice([each for each in INSTANTS if each >= first][: dice.choice((2, 6, 60))])
+    return dice.choice(((first, end), (first, end), (first, None), (None, end)))
+
+
 def part_of(dice: Random, title: str) -> str:
     """Some words of a title, each cut, and with its letters in another form."""
     words = []
@@ -186,13 +196,12 @@ def some_search(dice: Random, titles: list[str]) -> Asked:
     def perhaps(value: Any, nothing: Any = "") -> Any:
         return value if dice.random() < 0.35 else nothing
 
-    bounds = {time: (some_time(dice), some_time(dice)) for time in TIMES if dice.random() < 0.15}
     return Asked(
         statuses=perhaps(dice.choices(DocumentStatus.values, k=dice.choice((1, 1, 2, 8))), []),
         recipient=perhaps(dice.choice([*EMAILS, "ADA@EXAMPLE.COM", "nobody@example.com"])),
         recipient_status=perhaps(dice.choice(RecipientStatus.values)),
         title=perhaps(part_of(dice, dice.choice(titles))) or perhaps(some_word(dice)),
-        ranges={time: each for time, each in bounds.items() if any(each)},
+        ranges={time: some_range(dice) for time in TIMES if dice.random() < 0.15},
         sort=perhaps(dice.choice(SORTS)),
     )
 
@@ -232,27 +241,24 @@ def change(dice: Random, workspaces: list[Workspace]) -> None:
     document, other = (documents[dice.randrange(documents.count())] for _ in range(2))
     recipients = Recipient.objects.order_by("pk")
     recipient = recipients[dice.randrange(recipients.count())]
-    changes: list[tuple[Any, dict[str, Any]]] = [
-        (document, {"title": some_title(dice)}),
-        (document, {"status": dice.choice(STATUSES)}),
-        (document, {f"{dice.choice(TIMES)}_at": dice.choice(INSTANTS)}),
-        (document, {"deleted_at": None if document.deleted_at else START}),
-        (document, {"workspace": dice.choice(workspaces)}),
-        (recipient, {"email": dice.choice(EMAILS)}),
-        (recipient, {"status": dice.choice(RecipientStatus.values)}),
-        (recipient, {"document": other}),
-        *((document, {}), (recipient, {})),  # is deleted
-        (document, STALE),  # as if another transaction had locked its row
+    this, person = documents.filter(pk=document.pk), recipients.filter(pk=recipient.pk)
+    kept = Searchable.objects.filter(pk=document.pk)
+    changes: list[Callable[[], object]] = [
+        lambda: this.update(title=some_title(dice)),
+        lambda: this.update(status=dice.choice(STATUSES)),
+        lambda: this.update(**{f"{dice.choice(TIMES)}_at": dice.choice(INSTANTS)}),
+        lambda: this.update(deleted_at=None if document.deleted_at else START),
+        lambda: this.update(workspace=dice.choice(workspaces)),
+        lambda: person.update(email=dice.choice(EMAILS)),
+        lambda: person.update(status=dice.choice(RecipientStatus.values)),
+        lambda: person.update(document=other),
+        *(person.delete, this.delete),
+        lambda: add(dice, dice.choice(workspaces), 1),
+        # As if another transaction had locked the row, which is the same, or is not.
+        lambda: Outdated.objects.create(document_id=document.pk),
+        lambda: kept.update(**STALE) and Outdated.objects.create(document_id=document.pk),
     ]
-    changed, values = dice.choice(changes)
-    if values == STALE:
-        Outdated.objects.create(document_id=document.pk)
-        Searchable.objects.filter(pk=document.pk).update(**STALE)
-    elif values:
-        type(changed).objects.filter(pk=changed.pk).update(**values)
-    else:
-        changed.delete()
-        add(dice, dice.choice(workspaces), 1)
+    dice.choice(changes)()
 
 
 # --- The comparison
