@@ -25,12 +25,12 @@ def main() -> None:
     stack = Stack("bench")
     stack.set_as_in_production()
     stack.load(scale)
+    costs = measure_all(stack, scale, VARIANTS)
     os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings"
     django.setup()
     from bench import searches  # which imports models
 
     searched, of_searches = searches.measure(scale)
-    costs = measure_all(stack, scale, VARIANTS)
     targets, failed = report.judged([*report.targets(costs), *of_searches], scale.slack)
     smoke = "A smoke test: its numbers mean nothing." if scale.name == "small" else ""
     numbers = {"uses": USES, "connections": CONNECTIONS, "workers": WORKERS, "threads": THREADS}

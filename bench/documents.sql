@@ -69,41 +69,41 @@ WITH words (kinds, parties, given, family, fresh, old) AS (
         encode(sha256(convert_to(rpad('file ' || id || ' ', size, '.'), 'UTF8')), 'hex'), created_at
     FROM made, LATERAL (SELECT number * 3 + which AS id FROM generate_series(
         1, CASE status WHEN 'COMPLETED' THEN 3 ELSE 1 END) which) file
-), documents AS (
-    INSERT INTO documents_document (id, workspace_id, title, status, file_name, page_count,
-        file_size, signing_order, created_at, sent_at, completed_at, expires_at, deleted_at,
-        original_id, signed_id, certificate_id)
-    SELECT md5('document ' || number)::uuid, %(id)s,
-        array_to_string(ARRAY[kind, number || ',', party] || more_words, ' '), status,
-        kind || '-' || number || '.pdf', 1, size,
-        CASE random & 4 WHEN 0 THEN 'PARALLEL' ELSE 'SEQUENTIAL' END, created_at,
-        CASE WHEN status <> 'DRAFT' THEN sent_at END,
-        CASE status WHEN 'COMPLETED' THEN created_at + interval '2 days'
-            + interval '1 microsecond' * (random & 1048575) END,
-        CASE WHEN status <> 'DRAFT' THEN created_at + interval '30 days' END,
-        CASE WHEN deleted THEN created_at END, number * 3 + 1,
-        CASE status WHEN 'COMPLETED' THEN number * 3 + 2 END,
-        CASE status WHEN 'COMPLETED' THEN number * 3 + 3 END
-    FROM made
+), recipients AS (
+    INSERT INTO documents_recipient (id, document_id, name, email, role, status, "order", sent_at,
+        viewed_at, completed_at, declined_at, decline_reason)
+    SELECT md5('recipient ' || number * 4 + place)::uuid, md5('document ' || number)::uuid,
+        given[dice %% 8 + 1] || ' ' || family[dice / 8 %% 7 + 1],
+        coalesce(emails[place], 'person' || dice %% 5000 || '@party' || dice %% 97 || '.example'),
+        role, state, place,
+        CASE WHEN state <> 'PENDING' THEN sent_at END,
+        CASE WHEN state NOT IN ('PENDING', 'SENT') THEN sent_at + interval '1 hour' * place END,
+        CASE WHEN state IN ('SIGNED', 'APPROVED')
+            THEN sent_at + interval '1 day' * place + interval '1 second' * (dice & 255) END,
+        CASE state WHEN 'DECLINED' THEN sent_at + interval '30 hours' END,
+        CASE state WHEN 'DECLINED' THEN 'The price is not what we agreed on.' END
+    FROM made, words, LATERAL (VALUES
+        (1, 'SIGNER', CASE WHEN status = 'DRAFT' THEN 'PENDING'
+            WHEN status IN ('COMPLETED', 'PARTIALLY_SIGNED') THEN 'SIGNED'
+            WHEN status = 'DECLINED' THEN 'DECLINED'
+            WHEN status IN ('VIEWED', 'EXPIRED') THEN 'VIEWED' ELSE 'SENT' END),
+        (2, 'APPROVER', CASE status WHEN 'DRAFT' THEN 'PENDING' WHEN 'COMPLETED' THEN 'APPROVED'
+            ELSE 'SENT' END),
+        (3, 'CC', CASE status WHEN 'DRAFT' THEN 'PENDING' ELSE 'SENT' END)
+    ) recipient (place, role, state), LATERAL (SELECT random >> place * 8 AS dice) shifted
 )
-INSERT INTO documents_recipient (id, document_id, name, email, role, status, "order", sent_at,
-    viewed_at, completed_at, declined_at, decline_reason)
-SELECT md5('recipient ' || number * 4 + place)::uuid, md5('document ' || number)::uuid,
-    given[dice %% 8 + 1] || ' ' || family[dice / 8 %% 7 + 1],
-    coalesce(emails[place], 'person' || dice %% 5000 || '@party' || dice %% 97 || '.example'),
-    role, state, place,
-    CASE WHEN state <> 'PENDING' THEN sent_at END,
-    CASE WHEN state NOT IN ('PENDING', 'SENT') THEN sent_at + interval '1 hour' * place END,
-    CASE WHEN state IN ('SIGNED', 'APPROVED')
-        THEN sent_at + interval '1 day' * place + interval '1 second' * (dice & 255) END,
-    CASE state WHEN 'DECLINED' THEN sent_at + interval '30 hours' END,
-    CASE state WHEN 'DECLINED' THEN 'The price is not what we agreed on.' END
-FROM made, words, LATERAL (VALUES
-    (1, 'SIGNER', CASE WHEN status = 'DRAFT' THEN 'PENDING'
-        WHEN status IN ('COMPLETED', 'PARTIALLY_SIGNED') THEN 'SIGNED'
-        WHEN status = 'DECLINED' THEN 'DECLINED'
-        WHEN status IN ('VIEWED', 'EXPIRED') THEN 'VIEWED' ELSE 'SENT' END),
-    (2, 'APPROVER', CASE status WHEN 'DRAFT' THEN 'PENDING' WHEN 'COMPLETED' THEN 'APPROVED'
-        ELSE 'SENT' END),
-    (3, 'CC', CASE status WHEN 'DRAFT' THEN 'PENDING' ELSE 'SENT' END)
-) recipient (place, role, state), LATERAL (SELECT random >> place * 8 AS dice) shifted
+INSERT INTO documents_document (id, workspace_id, title, status, file_name, page_count,
+    file_size, signing_order, created_at, sent_at, completed_at, expires_at, deleted_at,
+    original_id, signed_id, certificate_id)
+SELECT md5('document ' || number)::uuid, %(id)s,
+    array_to_string(ARRAY[kind, number || ',', party] || more_words, ' '), status,
+    kind || '-' || number || '.pdf', 1, size,
+    CASE random & 4 WHEN 0 THEN 'PARALLEL' ELSE 'SEQUENTIAL' END, created_at,
+    CASE WHEN status <> 'DRAFT' THEN sent_at END,
+    CASE status WHEN 'COMPLETED' THEN created_at + interval '2 days'
+        + interval '1 microsecond' * (random & 1048575) END,
+    CASE WHEN status <> 'DRAFT' THEN created_at + interval '30 days' END,
+    CASE WHEN deleted THEN created_at END, number * 3 + 1,
+    CASE status WHEN 'COMPLETED' THEN number * 3 + 2 END,
+    CASE status WHEN 'COMPLETED' THEN number * 3 + 3 END
+FROM made

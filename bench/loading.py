@@ -12,7 +12,6 @@ from uuid import UUID
 import psycopg
 
 from apikeys import keys
-from bench import log
 from config.request.redaction import PUBLIC_LENGTH
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -104,6 +103,3 @@ def load(connection: psycopg.Connection, bucket: Path, scale: Scale) -> None:
         psycopg.ClientCursor(connection).execute(DOCUMENTS.read_bytes(), values)
         for number in range(each.first, each.first + scale.uploaded):
             (bucket / scale.name / f"{number * 3 + 1}").write_bytes(content(scale, number))
-    log("  indexes, vacuum and statistics …")
-    connection.execute("REINDEX SCHEMA public")  # as dense as those of a table that is read more
-    connection.execute("VACUUM (ANALYZE)")
