@@ -224,11 +224,11 @@ class Searchable(models.Model):
     """
 
     document_id = models.UUIDField(primary_key=True)
-    folded_title = models.TextField()
     created_at = models.DateTimeField()
     sent_at = models.DateTimeField(null=True)
     completed_at = models.DateTimeField(null=True)
     expires_at = models.DateTimeField(null=True)
+    folded_title = models.TextField()
     tokens = ArrayField(models.BigIntegerField())
 
     class Meta:

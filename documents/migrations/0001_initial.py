@@ -41,11 +41,11 @@ class Migration(migrations.Migration):
             name='Searchable',
             fields=[
                 ('document_id', models.UUIDField(primary_key=True, serialize=False)),
-                ('folded_title', models.TextField()),
                 ('created_at', models.DateTimeField()),
                 ('sent_at', models.DateTimeField(null=True)),
                 ('completed_at', models.DateTimeField(null=True)),
                 ('expires_at', models.DateTimeField(null=True)),
+                ('folded_title', models.TextField()),
                 ('tokens', django.contrib.postgres.fields.ArrayField(base_field=models.BigIntegerField(), size=None)),
             ],
         ),

@@ -106,26 +106,26 @@ def _by_tokens(
     names = {f"tokens_{n}": group for n, group in enumerate(groups)}
     hashes = "SELECT documents_token(%(workspace)s, each) FROM unnest(%({})s::text[]) AS each"
     has_tokens = " AND ".join(f"tokens && ARRAY({hashes.format(name)})" for name in names)
-    where = [*_behind(asked, given, "document_id"), *within(asked, is_sorted=False)]
-    # If there are too many, the first row says so.
-    order = f"number > {MATCHES} DESC, {_ORDER}"
-    found = _fetch(
-        f"""SELECT time, looked, number > {MATCHES}, {DOCUMENT_COLUMNS_SQL} FROM (
-            SELECT {asked.sort}_at AS time, document_id AS looked, number FROM (
-                SELECT *, row_number() OVER () AS number
-                FROM "documents_findable" WHERE {has_tokens} LIMIT {MATCHES + 1}
-            ) AS numbered
-            WHERE number > {MATCHES} OR (
-                {" AND ".join(where)} AND folded_title LIKE ALL (%(patterns)s::text[])
-            ) ORDER BY {order} LIMIT {limit + 1}
-        ) AS found JOIN "documents_document" AS document ON document.id = looked AND {VISIBLE}
-        ORDER BY {order}
-        """,  # noqa: S608 - made of constants
-        given | names,
-    )
-    if found and found[0][2]:
+    where = [
+        *_behind(asked, given, "document_id"),
+        *within(asked, is_sorted=False),
+        "folded_title LIKE ALL (%(patterns)s::text[])",
+    ]
+    given = given | names
+    first = f'SELECT FROM "documents_searchable" WHERE {has_tokens} LIMIT {MATCHES + 1}'  # noqa: S608
+    [[count]] = _fetch(f"SELECT count(*) FROM ({first}) AS first", given)
+    if count > MATCHES:
         return None
-    rows = [document for _, _, _, *document in found[:limit]]
+    found = _fetch(
+        f"""SELECT time, looked, {DOCUMENT_COLUMNS_SQL} FROM (
+            SELECT {asked.sort}_at AS time, document_id AS looked FROM "documents_findable"
+            WHERE {has_tokens} AND {" AND ".join(where)} ORDER BY {_ORDER} LIMIT {limit + 1}
+        ) AS found JOIN "documents_document" AS document ON document.id = looked AND {VISIBLE}
+        ORDER BY {_ORDER}
+        """,  # noqa: S608 - made of constants
+        given,
+    )
+    rows = [document for _, _, *document in found[:limit]]
     return SearchPage(rows, DocumentPosition(*found[limit - 1][:2]) if found[limit:] else None)
 
 
