@@ -113,7 +113,7 @@ def _by_tokens(
     ]
     given = given | names
     first = f'SELECT FROM "documents_searchable" WHERE {has_tokens} LIMIT {MATCHES + 1}'  # noqa: S608
-    [[count]] = _fetch(f"SELECT count(*) FROM ({first}) AS first", given)
+    [[count]] = _fetch(f"SELECT count(*) FROM ({first}) AS first", given)  # noqa: S608
     if count > MATCHES:
         return None
     found = _fetch(
