@@ -55,10 +55,11 @@ CREATE OR REPLACE VIEW documents_findable AS
 CREATE OR REPLACE FUNCTION documents_write_searchable(ids uuid[], has_documents boolean) RETURNS void
     LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
-    present uuid[] := ARRAY(SELECT document_id FROM public.documents_searchable WHERE document_id = ANY (ids));
+    present uuid[];
     locked uuid[];
 BEGIN
     IF has_documents THEN
+        present := ARRAY(SELECT document_id FROM public.documents_searchable WHERE document_id = ANY (ids));
         -- In this order, since those that are found together are then on few pages of the table.
         INSERT INTO public.documents_searchable SELECT * FROM public.documents_made_searchable(
             ARRAY(SELECT unnest(ids) EXCEPT SELECT unnest(present))
@@ -66,15 +67,17 @@ BEGIN
         ids := present;
     END IF;
     locked := ARRAY(
-        SELECT document_id FROM public.documents_searchable WHERE document_id = ANY (present)
-        FOR UPDATE SKIP LOCKED
+        SELECT document_id FROM public.documents_searchable WHERE document_id = ANY (ids) FOR UPDATE SKIP LOCKED
     );
-    INSERT INTO public.documents_outdated (document_id)
-    SELECT unnest(ids) EXCEPT SELECT unnest(locked);
-    -- These statements see what was committed before the rows were locked.
-    DELETE FROM public.documents_searchable WHERE document_id = ANY (locked) AND NOT EXISTS (
-        SELECT FROM public.documents_document WHERE id = document_id AND deleted_at IS NULL
-    );
+    IF cardinality(locked) < cardinality(ids) THEN
+        INSERT INTO public.documents_outdated (document_id) SELECT unnest(ids) EXCEPT SELECT unnest(locked);
+    END IF;
+    -- The next statements see what was committed before the rows were locked.
+    IF has_documents THEN
+        DELETE FROM public.documents_searchable WHERE document_id = ANY (locked) AND NOT EXISTS (
+            SELECT FROM public.documents_document WHERE id = document_id AND deleted_at IS NULL
+        );
+    END IF;
     UPDATE public.documents_searchable AS written
     SET folded_title = made.folded_title, created_at = made.created_at, sent_at = made.sent_at,
         completed_at = made.completed_at, expires_at = made.expires_at, tokens = made.tokens
