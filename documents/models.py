@@ -240,9 +240,13 @@ class Searchable(models.Model):
 
 
 class Outdated(models.Model):
-    """A document whose Searchable another transaction had locked when it changed."""
+    """A document whose Searchable another transaction had locked when it changed.
 
-    document_id = models.UUIDField()
+    It has no workspace if that transaction has yet to add the document.
+    """
+
+    document_id = models.UUIDField(db_index=True)
+    workspace_id = models.UUIDField(null=True, db_index=True)
 
     def __str__(self) -> str:
         return str(self.document_id)

@@ -1,27 +1,34 @@
 """Writes what the search keeps of documents whose row was locked when they changed."""
 
+from uuid import UUID
+
 from django.db import transaction
 
 from config.connections import fetch
 
 BATCH = 1_000  # documents that are locked at a time
-# Documents that others have locked wait for the next time. Those that are gone have left a row.
-_REMOVED = """
-    WITH locked AS (
-        SELECT id FROM "documents_document"
-        WHERE id IN (SELECT document_id FROM "documents_outdated" LIMIT %s)
+# Documents that others have locked wait for the next time. Those that are gone may have left a row.
+_NEXT = """
+    WITH next AS MATERIALIZED (
+        SELECT DISTINCT document_id FROM "documents_outdated" WHERE document_id > %s
+        ORDER BY document_id LIMIT %s
+    ), locked AS MATERIALIZED (
+        SELECT id FROM "documents_document" WHERE id IN (SELECT document_id FROM next)
         FOR NO KEY UPDATE SKIP LOCKED
     )
-    DELETE FROM "documents_outdated" WHERE document_id IN (SELECT id FROM locked)
+    SELECT document_id, document_id IN (SELECT id FROM locked)
         OR NOT EXISTS (SELECT FROM "documents_document" WHERE id = document_id)
-    RETURNING document_id
+    FROM next ORDER BY document_id
 """
 
 
-def write_outdated() -> bool:
-    """Writes the rows of some outdated documents; whether there may be more."""
-    with transaction.atomic():
-        ids = [id for [id] in fetch(_REMOVED, [BATCH])]
-        # This statement sees the changes that made them outdated.
-        fetch("SELECT documents_write_searchable(%s, true)::text", [ids])
-    return len(ids) >= BATCH
+def write_outdated() -> None:
+    """Writes the rows of all documents that are outdated, once for each document."""
+    last: UUID | None = UUID(int=0)
+    while last:
+        with transaction.atomic():
+            found = fetch(_NEXT, [last, BATCH])
+            ids = [id for id, is_free in found if is_free]
+            # This statement sees the changes that made them outdated.
+            fetch("SELECT documents_write_searchable(%s, true)::text", [ids])
+        last = found[-1][0] if found else None

@@ -9,20 +9,20 @@ CREATE OR REPLACE FUNCTION documents_words(folded text) RETURNS SETOF text
         generate_series((word ^@ U&'\E000')::int, (word ^@ U&'\E000')::int * (length(word) - 1)) AS first
 $$;
 
--- The beginnings of a word that are tokens: one token for each length would be three times as many.
+-- The beginnings of a word that are tokens: one token for each length would be twice as many.
 CREATE OR REPLACE FUNCTION documents_beginnings(word text) RETURNS SETOF text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
-    SELECT left(word, length) FROM unnest('{1, 2, 4, 8}'::int[]) AS length WHERE length <= length(word)
+    SELECT left(word, length) FROM unnest('{1, 2, 4, 6, 8, 12, 16}'::int[]) AS length WHERE length <= length(word)
 $$;
 
 -- The same text is another token in another workspace: one that is large never slows down the others.
-CREATE OR REPLACE FUNCTION documents_token(workspace uuid, text) RETURNS bigint
-    LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN hashtextextended(lower(workspace::text || ' ' || $2), 0);
+CREATE OR REPLACE FUNCTION documents_token(workspace uuid, token text) RETURNS bigint
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN hashtextextended(lower(workspace::text || ' ' || token), 0);
 
 -- The rows of documents_searchable as they should be: none for a deleted document. PL/pgSQL keeps the plan; to
 -- plan it for each statement would take ten times as long as to run it. ROWS 1: what is joined has an index.
 CREATE OR REPLACE FUNCTION documents_made_searchable(ids uuid[]) RETURNS SETOF documents_searchable
-    LANGUAGE plpgsql STABLE ROWS 1 SET plan_cache_mode = force_generic_plan AS $$
+    LANGUAGE plpgsql STABLE ROWS 1 SET plan_cache_mode = force_generic_plan SET jit = off AS $$
 BEGIN
     RETURN QUERY SELECT id, created_at, sent_at, completed_at, expires_at, folded_title,
         ARRAY(SELECT DISTINCT public.documents_token(workspace_id, text) FROM (
@@ -42,16 +42,23 @@ BEGIN
 END
 $$;
 
--- All that can be found now.
-CREATE OR REPLACE VIEW documents_findable AS
-    SELECT * FROM documents_searchable WHERE document_id NOT IN (SELECT document_id FROM documents_outdated)
+-- All that can be found now in a workspace. PostgreSQL makes it a part of the statement that calls it. An outdated
+-- document without a workspace is of any.
+CREATE OR REPLACE FUNCTION documents_findable(workspace uuid) RETURNS SETOF documents_searchable
+    LANGUAGE sql STABLE AS $$
+    SELECT * FROM public.documents_searchable
+    WHERE document_id NOT IN (SELECT document_id FROM public.documents_outdated)
     UNION ALL
-    SELECT * FROM documents_made_searchable(ARRAY(SELECT document_id FROM documents_outdated));
+    SELECT * FROM public.documents_made_searchable(ARRAY(
+        SELECT DISTINCT document_id FROM public.documents_outdated
+        WHERE workspace_id = workspace OR workspace_id IS NULL
+    ))
+$$;
 
 -- Writes the rows of documents that have changed, or whose recipients have. It never waits, so that writers
 -- who change recipients of the same documents in different orders neither wait for each other nor deadlock:
 -- where another transaction has locked a row, the document becomes outdated, and searches look at the document
--- itself until housekeeping has written the row. Only who has locked the document adds its row.
+-- itself until housekeeping has written the row. Only who has locked the document adds its row: has_documents.
 CREATE OR REPLACE FUNCTION documents_write_searchable(ids uuid[], has_documents boolean) RETURNS void
     LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
@@ -59,6 +66,10 @@ DECLARE
     locked uuid[];
 BEGIN
     IF has_documents THEN
+        -- Recipients may have been added before their document, or have changed while its row was locked.
+        DELETE FROM public.documents_outdated WHERE id IN (
+            SELECT id FROM public.documents_outdated WHERE document_id = ANY (ids) FOR UPDATE SKIP LOCKED
+        );
         present := ARRAY(SELECT document_id FROM public.documents_searchable WHERE document_id = ANY (ids));
         -- In this order, since those that are found together are then on few pages of the table.
         INSERT INTO public.documents_searchable SELECT * FROM public.documents_made_searchable(
@@ -70,7 +81,15 @@ BEGIN
         SELECT document_id FROM public.documents_searchable WHERE document_id = ANY (ids) FOR UPDATE SKIP LOCKED
     );
     IF cardinality(locked) < cardinality(ids) THEN
-        INSERT INTO public.documents_outdated (document_id) SELECT unnest(ids) EXCEPT SELECT unnest(locked);
+        -- A deleted document has no row. Who restores it waits for this lock, and then sees the change.
+        INSERT INTO public.documents_outdated (document_id, workspace_id)
+        SELECT changed, workspace_id
+        FROM (SELECT unnest(ids) EXCEPT SELECT unnest(locked)) AS unwritten (changed)
+        LEFT JOIN public.documents_document ON id = changed
+        WHERE has_documents OR changed NOT IN (
+            SELECT id FROM public.documents_document WHERE id = ANY (ids) AND deleted_at IS NOT NULL
+            FOR SHARE SKIP LOCKED
+        );
     END IF;
     -- The next statements see what was committed before the rows were locked.
     IF has_documents THEN
@@ -90,7 +109,10 @@ CREATE OR REPLACE FUNCTION documents_searchable_changed() RETURNS trigger LANGUA
 DECLARE
     ids uuid[];
 BEGIN
-    IF TG_TABLE_NAME = 'documents_document' THEN
+    IF TG_OP = 'TRUNCATE' THEN
+        PERFORM public.documents_write_searchable(ARRAY(SELECT document_id FROM public.documents_searchable), true);
+        RETURN NULL;
+    ELSIF TG_TABLE_NAME = 'documents_document' THEN
         ids := ARRAY(SELECT id FROM changed);
     ELSIF TG_OP = 'UPDATE' THEN
         ids := ARRAY(SELECT document_id FROM changed UNION SELECT document_id FROM before);
@@ -114,10 +136,12 @@ BEGIN
                 FOR EACH STATEMENT EXECUTE FUNCTION documents_searchable_changed();
             CREATE OR REPLACE TRIGGER searchable_removed AFTER DELETE ON NAME REFERENCING OLD TABLE AS changed
                 FOR EACH STATEMENT EXECUTE FUNCTION documents_searchable_changed();
+            CREATE OR REPLACE TRIGGER searchable_truncated AFTER TRUNCATE ON NAME
+                FOR EACH STATEMENT EXECUTE FUNCTION documents_searchable_changed();
         $triggers$, 'NAME', name);
     END LOOP;
 END
 $do$;
 
 GRANT EXECUTE ON FUNCTION documents_words(text), documents_beginnings(text), documents_token(uuid, text),
-    documents_made_searchable(uuid[]), documents_write_searchable(uuid[], boolean) TO PUBLIC;
+    documents_made_searchable(uuid[]), documents_findable(uuid), documents_write_searchable(uuid[], boolean) TO PUBLIC;

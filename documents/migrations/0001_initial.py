@@ -34,7 +34,8 @@ class Migration(migrations.Migration):
             name='Outdated',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('document_id', models.UUIDField()),
+                ('document_id', models.UUIDField(db_index=True)),
+                ('workspace_id', models.UUIDField(db_index=True, null=True)),
             ],
         ),
         migrations.CreateModel(

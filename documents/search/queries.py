@@ -1,9 +1,12 @@
-"""Finds a page of a search, at a cost that does not grow with the workspace.
+"""Finds a page of a search.
 
 What many documents match is found among the newest, so these are looked at first. If they do not
 fill the page, the index of tokens has all documents that match. Only if these are more than
-MATCHES, further documents are looked at in their order. The page may then have fewer documents than
-asked for, or none, though others follow.
+MATCHES, or OUTDATED is exceeded, further documents are looked at in their order. The page may then
+have fewer documents than asked for, or none, though others follow.
+
+What a page costs has bounds: NEWEST and FURTHER documents, MATCHES rows, OUTDATED rows, and the
+index's lists of the tokens. These grow with the documents that have the rarest of the tokens.
 """
 
 from datetime import datetime
@@ -18,9 +21,11 @@ from documents.api.documents import VISIBLE as VISIBLE_TO_KEY
 from documents.search.conditions import holds, tokens, values, within, words_of
 from documents.search.parameters import Search
 
-# Documents that are looked at in their order: first, or first with their recipients; and at last.
-NEWEST, NEWEST_FAR, FURTHER = 1_000, 400, 20_000
+# Documents that are looked at in their order, first and at last. With recipients, they are fewer.
+NEWEST, NEWEST_FAR = 1_000, 400
+FURTHER, FURTHER_FAR = 20_000, 8_000
 MATCHES = 120_000  # documents of the index that are sorted for a page
+OUTDATED = 1_000  # changes that made a workspace's documents outdated
 
 # With a workspace that the planner does not know: for one that has most documents of all, it would
 # take the index of all workspaces, and might read the documents of others first.
@@ -55,13 +60,13 @@ def search(
     given = values(asked, words, workspace_id)
     if after:
         given |= {"after_time": after.time, "after_id": after.id}
-    most = NEWEST_FAR if asked.recipient or asked.recipient_status else NEWEST
-    page = _in_order(asked, given, most, limit)
+    is_far = asked.recipient or asked.recipient_status
+    page = _in_order(asked, given, NEWEST_FAR if is_far else NEWEST, limit)
     groups = tokens(asked, words)
     if page.searched_to and groups:
         page = _by_tokens(asked, given, groups, limit) or page
     if page.searched_to:
-        page = _in_order(asked, given, FURTHER, limit)
+        page = _in_order(asked, given, FURTHER_FAR if is_far else FURTHER, limit)
     return page
 
 
@@ -102,7 +107,10 @@ def _in_order(asked: Search, given: dict[str, Any], most: int, limit: int) -> Se
 def _by_tokens(
     asked: Search, given: dict[str, Any], groups: list[list[str]], limit: int
 ) -> SearchPage | None:
-    """The next that match, of all documents that have the tokens; None if these are too many."""
+    """The next that match, of all documents that have the tokens.
+
+    None if these are too many, or those that are outdated.
+    """
     names = {f"tokens_{n}": group for n, group in enumerate(groups)}
     hashes = "SELECT documents_token(%(workspace)s, each) FROM unnest(%({})s::text[]) AS each"
     has_tokens = " AND ".join(f"tokens && ARRAY({hashes.format(name)})" for name in names)
@@ -113,12 +121,19 @@ def _by_tokens(
     ]
     given = given | names
     first = f'SELECT FROM "documents_searchable" WHERE {has_tokens} LIMIT {MATCHES + 1}'  # noqa: S608
-    [[count]] = _fetch(f"SELECT count(*) FROM ({first}) AS first", given)  # noqa: S608
-    if count > MATCHES:
+    [[matches, outdated]] = _fetch(
+        f"""SELECT (SELECT count(*) FROM ({first}) AS first), (SELECT count(*) FROM (
+            SELECT FROM "documents_outdated" WHERE workspace_id = %(workspace)s
+                OR workspace_id IS NULL LIMIT {OUTDATED + 1}
+        ) AS outdated)""",  # noqa: S608 - made of constants
+        given,
+    )
+    if matches > MATCHES or outdated > OUTDATED:
         return None
     found = _fetch(
         f"""SELECT time, looked, {DOCUMENT_COLUMNS_SQL} FROM (
-            SELECT {asked.sort}_at AS time, document_id AS looked FROM "documents_findable"
+            SELECT {asked.sort}_at AS time, document_id AS looked
+            FROM documents_findable(%(workspace)s)
             WHERE {has_tokens} AND {" AND ".join(where)} ORDER BY {_ORDER} LIMIT {limit + 1}
         ) AS found JOIN "documents_document" AS document ON document.id = looked AND {VISIBLE}
         ORDER BY {_ORDER}

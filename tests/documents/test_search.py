@@ -14,6 +14,8 @@ from django.db import connection, transaction
 
 from config.api.errors import InvalidParameter
 from config.api.parameters import LIMIT_EXPECTED
+from config.connections import fetch
+from documents import outdated
 from documents.models import (
     Document,
     DocumentStatus,
@@ -32,7 +34,7 @@ from documents.search.parameters import (
     TIME_EXPECTED,
     WORDS_EXPECTED,
 )
-from tests.support import factories
+from tests.support import factories, roles
 from tests.support.cast import pages
 from tests.support.client import forget_requests
 from tests.support.database import url_of
@@ -321,7 +323,7 @@ def test_search_finds_what_writers_have_changed_who_never_wait_for_each_other(
 
     assert Outdated.objects.exists()
     assert finds_all()
-    assert not write_outdated()
+    write_outdated()
     assert not Outdated.objects.exists()
     assert finds_all()
 
@@ -337,9 +339,117 @@ def test_search_keeps_nothing_of_a_document_that_was_deleted_while_its_row_was_l
         Document.objects.filter(pk=gone.pk).delete()
         Document.objects.filter(pk=deleted.pk).update(deleted_at=START)
         assert acme.get("/search?title=agreement").json()["data"] == []
-        assert not write_outdated()
+        write_outdated()
         assert Searchable.objects.count() == 2
         assert Outdated.objects.exists()
-    assert not write_outdated()
+    write_outdated()
     assert not Searchable.objects.exists()
     assert not Outdated.objects.exists()
+
+
+@pytest.mark.usefixtures("transactional_db")
+def test_what_pg_dump_prints_of_each_function_can_be_executed() -> None:
+    """`deploy/restore` executes it."""
+    of_ours = """
+        SELECT oid::regprocedure::text, pg_get_functiondef(oid) FROM pg_proc
+        WHERE pronamespace = 'public'::regnamespace AND prokind = 'f'
+            AND pg_get_userbyid(proowner) = current_user
+    """
+    with roles.as_owner(), connection.cursor() as cursor:
+        found = dict(fetch(of_ours, []))
+        assert "documents_token(uuid,text)" in found
+        for definition in found.values():
+            cursor.execute(definition)
+
+
+def test_search_keeps_no_document_outdated_that_nobody_else_has_locked(acme: Tenant) -> None:
+    document, other = factories.listed(acme.workspace, 2)
+    other.delete()
+    factories.recipient(document, email="ada@example.com", order=1)
+    columns = {
+        table: ", ".join(
+            f'"{f.column}"' for f in model._meta.local_concrete_fields if not f.generated
+        )
+        for table, model in (("document", Document), ("recipient", Recipient))
+    }
+    new = uid(9)
+    one_statement = f"""
+        WITH document AS (
+            INSERT INTO documents_document ({columns["document"]})
+            SELECT {
+        columns["document"].replace('"id"', "%(new)s").replace('"original_id"', "%(file)s")
+    } FROM documents_document
+        )
+        INSERT INTO documents_recipient ({columns["recipient"]})
+        SELECT {columns["recipient"].replace('"document_id"', "%(new)s").replace('"id"', "%(new)s")}
+        FROM documents_recipient
+    """  # noqa: S608 - made of columns
+    with connection.cursor() as cursor:
+        cursor.execute(one_statement, {"new": new, "file": other.original_id})
+    assert len(acme.get("/search?recipient=ada@example.com").json()["data"]) == 2
+    Document.objects.filter(pk=new).update(deleted_at=START)
+    Recipient.objects.filter(document_id=new).update(status=RecipientStatus.DECLINED)
+    assert not Outdated.objects.exists()
+
+
+def test_search_looks_at_documents_in_order_if_too_many_are_outdated(
+    acme: Tenant, umbrella: Tenant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, most in (("NEWEST", 1), ("FURTHER", 2), ("OUTDATED", 2)):
+        monkeypatch.setattr(queries, name, most)
+    documents = factories.listed(acme.workspace, 5, title="Lease")
+    factories.listed(umbrella.workspace, 5)
+    for tenant, found in ((umbrella, 5), (acme, 2)):
+        Outdated.objects.bulk_create(
+            Outdated(document_id=document.pk, workspace_id=tenant.workspace.pk)
+            for document in tenant.workspace.documents.all()
+        )
+        response = acme.get("/search?title=lease")
+        assert len(response.json()["data"]) == found
+    assert "searched-to" in response.headers
+    assert set(walk(acme, [("title", "lease")])) == {str(each.pk) for each in documents}
+
+
+@pytest.mark.usefixtures("transactional_db")
+def test_housekeeping_writes_all_outdated_documents_but_those_that_are_locked(
+    acme: Tenant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(outdated, "BATCH", 2)
+    documents = sorted(factories.listed(acme.workspace, 6), key=lambda each: each.pk)
+    ids = [each.pk for each in documents]
+    Outdated.objects.bulk_create([Outdated(document_id=id) for id in [*ids[:2] * 3, *ids, uid(10)]])
+    Searchable.objects.update(folded_title="old")
+    url = url_of(str(connection.settings_dict["NAME"]), "DATABASE_URL")
+    with psycopg.connect(url) as other:
+        other.execute("SELECT FROM documents_document WHERE id = ANY (%s) FOR UPDATE", [ids[:2]])
+        write_outdated()
+        assert set(Outdated.objects.values_list("document_id", flat=True)) == set(ids[:2])
+        assert set(Searchable.objects.filter(folded_title="old").values_list("pk", flat=True)) == (
+            set(ids[:2])
+        )
+
+
+@pytest.mark.usefixtures("transactional_db")
+@pytest.mark.parametrize("table", ["documents_document", "documents_recipient"])
+def test_search_finds_nothing_that_is_truncated(acme: Tenant, table: str) -> None:
+    [document] = factories.listed(acme.workspace, 1)
+    factories.recipient(document, email="ada@example.com", order=1)
+    with roles.as_owner(), connection.cursor() as cursor:
+        cursor.execute(f"TRUNCATE {table} CASCADE")
+    assert Searchable.objects.count() == Document.objects.count()
+    ada = fetch(
+        "SELECT 1 FROM documents_searchable WHERE documents_token(%s, %s) = ANY (tokens)",
+        [acme.workspace.pk, "recipient PENDING ada@example.com"],
+    )
+    assert not ada
+
+
+def test_search_knows_words_by_the_letters_in_which_they_differ(
+    acme: Tenant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, most in (("NEWEST", 1), ("FURTHER", 1), ("MATCHES", 2)):
+        monkeypatch.setattr(queries, name, most)
+    for title in ("Contoso ref0000399998", *["Contract ref0000100000"] * 3):
+        factories.listed(acme.workspace, 1, title=title)
+    for word in ("contoso", "ref0000399998"):
+        assert len(acme.get(f"/search?title={word}").json()["data"]) == 1
