@@ -439,7 +439,7 @@ def test_search_finds_nothing_that_is_truncated(acme: Tenant, table: str) -> Non
     assert Searchable.objects.count() == Document.objects.count()
     ada = fetch(
         "SELECT 1 FROM documents_searchable WHERE documents_token(%s, %s) = ANY (tokens)",
-        [acme.workspace.pk, "recipient PENDING ada@example.com"],
+        [acme.workspace.pk, "recipient SENT ada@example.com"],
     )
     assert not ada
 
