@@ -205,7 +205,7 @@ def test_counters_that_a_thread_remembers_are_bounded(monkeypatch: pytest.Monkey
         assert len(counters._added) <= 3
 
 
-def test_counter_uses_redis_again_when_its_kept_connection_has_died(
+def test_counter_uses_redis_again_when_its_kept_connection_has_died_and_else_counts_itself(
     settings: Settings,
 ) -> None:
     proxy, name = Proxy(settings.REDIS_URL), uuid4().hex
@@ -217,6 +217,8 @@ def test_counter_uses_redis_again_when_its_kept_connection_has_died(
         proxy.restore()
         assert caches["counters"].incr(name) == 2
         assert Redis.from_url(os.environ["REDIS_URL"]).get(name) == b"2"
+        proxy.refuse()
+        assert caches["counters"].incr(name) == 1  # this process counts, from the beginning
     finally:
         proxy.stop()
         cache._thread = threading.local()
