@@ -137,6 +137,9 @@ def test_key_roll_creates_a_key_and_the_old_one_ends_later(
     assert (entry.key_id, entry.person) == (acme.key.pk, acme.admin.username)
     assert entry.detail == f"ends {ends[:16]} UTC; replaced by Acme sync ({new.prefix}…)"
     assert AuditEntry.objects.filter(action=Action.KEY_CREATED, key_id=new.pk).count() == 1
+    if hours:
+        again = strip_tags(body(ada.get(page_of(acme.key, "roll"))))
+        assert f"rolled already, and replaced by “Acme sync” ({new.prefix}…)" in again
 
 
 def test_key_roll_never_makes_a_key_expire_later(acme: Tenant, ada: Client) -> None:
