@@ -20,7 +20,17 @@ from bench.servers import DRF, NGINX, OURS, STARLETTE
 from bench.stack import Stack
 from bench.traffic import DETAIL, LIST25, LIST100, ME
 
-PACKAGES = "django djangorestframework psycopg msgspec granian gunicorn starlette asyncpg hiredis"
+PACKAGES = (
+    "django",
+    "djangorestframework",
+    "psycopg",
+    "msgspec",
+    "granian",
+    "gunicorn",
+    "starlette",
+    "asyncpg",
+    "hiredis",
+)
 # Requests a second as multiples of the peers', at least.
 TARGETS = {
     LIST25: {STARLETTE: 0.70, DRF: 11},
@@ -111,7 +121,7 @@ def write(stack: Stack, name: str, *, smoke: str = "", **parts: object) -> str:
     with stack.connect() as connection:
         postgres = connection.info.parameter_status("server_version")
     versions = [f"Python {platform.python_version()}", f"PostgreSQL {postgres}"]
-    versions += [f"{package} {version(package)}" for package in PACKAGES.split()]
+    versions += [f"{package} {version(package)}" for package in PACKAGES]
     page = (ROOT / "bench" / name).read_text()
     page = page.format(
         date=datetime.now(UTC),

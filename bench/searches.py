@@ -19,7 +19,8 @@ from documents.search.queries import search
 WORKSPACE = UUID(identifier("workspace", 0))  # the large one
 PAGE = 25  # documents
 # The first page, one from the middle of all documents, and one from their oldest twentieth.
-NEWEST, AGES = datetime(2026, 6, 1, tzinfo=UTC), (timedelta(days=548), timedelta(days=1040))
+NEWEST = datetime(2026, 6, 1, tzinfo=UTC)
+AGES = (timedelta(days=548), timedelta(days=1040))
 STARTS = (None, *(DocumentPosition(NEWEST - age, UUID(int=0)) for age in AGES))
 HEAD = ("search", "", "documents", "requests", "first page, ms", "middle", "end", "other orders")
 

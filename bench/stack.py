@@ -102,9 +102,8 @@ class Stack:
             loading.load(connection, bucket, scale)
             log("  housekeeping, indexes, vacuum and statistics …")
             manage([sys.executable, "manage.py", "housekeeping"])
-            connection.execute(
-                "REINDEX SCHEMA public"
-            )  # as dense as those of a table that is read more
+            # Its indexes are then as dense as those of a table that is read more than written.
+            connection.execute("REINDEX SCHEMA public")
             connection.execute("VACUUM (ANALYZE)")
 
     def set_as_in_production(self) -> None:

@@ -192,7 +192,8 @@ def main() -> None:
     parts = {"tables": tables, "nginx": nginx, "watchdog": WATCHDOG, "rate": RATE}
     parts |= {"held": len(rows) - len(failed), "all": len(rows)}
     former = (ROOT / "docs" / "reliability.md").read_text()
-    parts |= {"several": "".join(former.partition(SEVERAL)[1:]).rstrip()}
+    _, head, several = former.partition(SEVERAL)
+    parts |= {"several": f"{head}{several}".rstrip()}
     text = write(stack, "reliability.md", smoke=smoke, **parts)
     if failed:
         sys.exit(f"{text}\nPromises that do not hold:\n" + "\n".join(failed))

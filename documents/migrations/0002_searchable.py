@@ -12,7 +12,8 @@ def fill(apps, schema_editor):
     """Adds the rows of documents that exist; triggers write those of others meanwhile.
 
     Documents that are locked become outdated: housekeeping adds their rows. Waiting for them could
-    be a deadlock with a writer. In the order of creation: documents that are found together are then often on one page.
+    be a deadlock with a writer. The rows are added in the order of creation, so that documents
+    that are found together are often on one page.
     """
     last = [datetime.min.replace(tzinfo=UTC), UUID(int=0)]
     while last[1]:

@@ -1,7 +1,8 @@
-"""The conditions of a search: as SQL, each `%(name)s` of which is in `values`, and as tokens."""
+"""The conditions of a search, as SQL and as tokens. Each `%(name)s` in the SQL is in `values`."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from itertools import product
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -60,11 +61,13 @@ def values(asked: Search, words: list[Word], workspace_id: UUID) -> dict[str, An
 def within(asked: Search, *, is_sorted: bool) -> Iterator[str]:
     """Whether times are within their ranges: the time that sorts, or the others."""
     for time, first, end in asked.ranges:
-        if (time == asked.sort) == is_sorted:
-            if first:
-                yield f"{time}_at >= %({time}_first)s"
-            if end:
-                yield f"{time}_at < %({time}_end)s"
+        sorts = time == asked.sort
+        if sorts != is_sorted:
+            continue
+        if first:
+            yield f"{time}_at >= %({time}_first)s"
+        if end:
+            yield f"{time}_at < %({time}_end)s"
 
 
 def holds(asked: Search) -> Iterator[str]:
@@ -83,18 +86,18 @@ def holds(asked: Search) -> Iterator[str]:
         )"""  # noqa: S608 - made of constants
 
 
-def tokens(asked: Search, words: list[Word]) -> list[list[str]]:
+def tokens(asked: Search, words: list[Word], given: dict[str, Any]) -> list[list[str]]:
     """The tokens of `documents/search.sql` in groups: what matches has one of each group.
 
-    A title that has the tokens may lack the words. A long range has no tokens.
+    A title that has the tokens may lack the words. A long range has no tokens. `given` is what
+    `values` returned.
     """
     found = [[f"title {beginning}"] for word in words for beginning in word.beginnings]
     if asked.statuses:
         found.append([f"status {status}" for status in asked.statuses])
-    states = [asked.recipient_status] if asked.recipient_status else RecipientStatus.values
     if asked.recipient:
-        emails = spellings(asked.recipient)
-        found.append([f"recipient {state} {email}" for state in states for email in emails])
+        both = product(given["states"], given["emails"])
+        found.append([f"recipient {state} {email}" for state, email in both])
     elif asked.recipient_status:
         found.append([f"recipient {asked.recipient_status}"])
     for time, first, end in asked.ranges:

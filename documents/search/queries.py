@@ -5,8 +5,8 @@ fill the page, the index of tokens has all documents that match. Only if these a
 MATCHES, or OUTDATED is exceeded, further documents are looked at in their order. The page may then
 have fewer documents than asked for, or none, though others follow.
 
-What a page costs has bounds: NEWEST and FURTHER documents, MATCHES rows, OUTDATED rows, and the
-index's lists of the tokens. These grow with the documents that have the rarest of the tokens.
+A page costs at most NEWEST and FURTHER documents, MATCHES rows and OUTDATED rows. What has no bound
+are the index's lists of the tokens: they grow with the documents that have one.
 """
 
 from datetime import datetime
@@ -62,7 +62,7 @@ def search(
         given |= {"after_time": after.time, "after_id": after.id}
     is_far = asked.recipient or asked.recipient_status
     page = _in_order(asked, given, NEWEST_FAR if is_far else NEWEST, limit)
-    groups = tokens(asked, words)
+    groups = tokens(asked, words, given)
     if page.searched_to and groups:
         page = _by_tokens(asked, given, groups, limit) or page
     if page.searched_to:
@@ -100,7 +100,8 @@ def _in_order(asked: Search, given: dict[str, Any], most: int, limit: int) -> Se
         if matches:
             rows.append(document)
         if is_last:
-            following, searched_to = position, time if len(rows) < limit else None
+            following = position
+            searched_to = time if len(rows) < limit else None
     return SearchPage(rows, following, searched_to)
 
 
@@ -141,7 +142,10 @@ def _by_tokens(
         given,
     )
     rows = [document for _, _, *document in found[:limit]]
-    return SearchPage(rows, DocumentPosition(*found[limit - 1][:2]) if found[limit:] else None)
+    if len(found) <= limit:
+        return SearchPage(rows, None)
+    time, id, *_ = found[limit - 1]
+    return SearchPage(rows, DocumentPosition(time, id))
 
 
 def _behind(asked: Search, given: dict[str, Any], id: str) -> list[str]:

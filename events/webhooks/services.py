@@ -155,7 +155,7 @@ def send_test_event(endpoint: Endpoint, *, by: User) -> None:
         event_id=uuid.uuid4(),
         type=TEST_EVENT,
         occurred_at=Now(),
-        document_id=uuid.UUID(int=0),
+        document_id=uuid.UUID(int=0),  # it is about no document
         status="COMPLETED",
         sequence=0,
     )

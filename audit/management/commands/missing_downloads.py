@@ -1,5 +1,3 @@
-"""missing_downloads LOG"""
-
 import re
 import sys
 from argparse import ArgumentParser

@@ -135,8 +135,11 @@ def inflict(name: str, outcomes: Sequence[Outcome]) -> tuple[list[str], list[str
     first = min((each.due for each in failed), default=began)
     outage = max(map(ended, failed), default=first) - first
     rude = [each for each in failed if each.status != 503 or not each.polite]
-    broken = [f"{name}: {counts(rude)}, and no 503 in JSON with Retry-After"] if rude else []
-    broken += [f"{name}: 503 for {outage:.1f} s"] if outage > fault.outage else []
+    broken = []
+    if rude:
+        broken.append(f"{name}: {counts(rude)}, and no 503 in JSON with Retry-After")
+    if outage > fault.outage:
+        broken.append(f"{name}: 503 for {outage:.1f} s")
     slowest = max(each.seconds for each in found)
     cells = [
         counts(found),
@@ -159,7 +162,8 @@ def count_connections(load: Sequence[Request]) -> tuple[str, list[str]]:
     asyncio.run(burst(load))
     time.sleep(36)
     asyncio.run(burst(load))
-    [(count,)], most = rows(CONNECTIONS), 4 * (THREADS + 3)
+    [(count,)] = rows(CONNECTIONS)
+    most = 4 * (THREADS + 3)
     broken = [f"{count} connections, at most {most} are promised"] if count > most else []
     return f"Four instances have {count} connections after two bursts, 36 seconds apart.", broken
 
@@ -182,7 +186,8 @@ def compare(
     text = f"{len(outcomes):,} requests, with {len(downloads):,} acknowledged downloads, and"
     broken = [] if service.transactions else ["The signing service has changed nothing."]
     for what, some in differences.items():
-        broken += [f"{len(some)} {what}: {sorted(some)[:3]}"] if some else []
+        if some:
+            broken.append(f"{len(some)} {what}: {sorted(some)[:3]}")
     return f"{text} {len(events):,} events.", broken
 
 
@@ -191,7 +196,8 @@ def drill(chosen: Sequence[str]) -> None:
     load = eventually(requests, "the service responds")
     print("All machines serve.", flush=True)
     connections, broken = count_connections(load)
-    [(first,)], end, no_change = rows(LAST_EVENT), threading.Event(), threading.Event()
+    [(first,)] = rows(LAST_EVENT)
+    end, no_change = threading.Event(), threading.Event()
     consumer, service = Consumer(end), SigningService(no_change)
     consumer.start()
     service.start()
@@ -250,8 +256,11 @@ def missing() -> list[str]:
     for program, oldest in (("etcd", [3, 5]), ("patroni", [4])):
         if program not in found and [*map(int, version(program).split("."))] < oldest:
             found.append(f"a newer {program}")
-    found += [] if machines.POSTGRES.exists() else ["Debian's PostgreSQL"]
-    return found + (["root's rights"] if os.geteuid() else [])
+    if not machines.POSTGRES.exists():
+        found.append("Debian's PostgreSQL")
+    if os.geteuid() != 0:
+        found.append("root's rights")
+    return found
 
 
 def main() -> None:

@@ -63,7 +63,8 @@ class Consumer(threading.Thread):
         super().__init__(daemon=True)
         key = workspaces(SCALE)[2].keys[0].raw
         self._client = http_client(headers={"Authorization": f"Bearer {key}"})
-        self._end, self.events, self.refused = end, list[str](), list[str]()
+        self._end = end
+        self.events, self.refused = list[str](), list[str]()
         self._after = self._get("now")["nextCursor"]
 
     def _get(self, after: str) -> Any:

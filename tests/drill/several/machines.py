@@ -87,9 +87,9 @@ def connect() -> None:
     run("ip", "link", "set", "bridge", "up")
     for name in MACHINES:
         run("ip", "netns", "add", name)
-        run(*f"ip link add {name} type veth peer name eth0 netns {name}".split())
+        run("ip", "link", "add", name, "type", "veth", "peer", "name", "eth0", "netns", name)
         run("ip", "link", "set", name, "master", "bridge", "up")
-        run(*f"ip -n {name} address add {address(name)}/24 dev eth0".split())
+        run("ip", "-n", name, "address", "add", f"{address(name)}/24", "dev", "eth0")
         run("ip", "-n", name, "link", "set", "eth0", "up")
         run("ip", "-n", name, "link", "set", "lo", "up")
 
@@ -175,7 +175,7 @@ def start_redis(machine: str) -> None:
 
 def start_storage(machine: str) -> None:
     (FOLDER / machine / "documents").mkdir(exist_ok=True)
-    words = f"--addr {address(machine)}:9000 --config= --auth-key key,secret".split()
+    words = ["--addr", f"{address(machine)}:9000", "--config=", "--auth-key", "key,secret"]
     start(machine, CHECKOUT / ".venv/bin/rclone", "serve", "s3", FOLDER / machine, *words)
 
 
@@ -243,7 +243,7 @@ def leader() -> str:
 
 
 def complete() -> bool:
-    """Whether there are a leader, a synchronous standby, and another one, all of which run."""
+    """Whether a leader, a synchronous standby and another standby run."""
     states = sorted((each["role"], each["state"]) for each in cluster().values())
     standbys = [("replica", "streaming"), ("sync_standby", "streaming")]
     return states == [("leader", "running"), *standbys]
