@@ -40,7 +40,7 @@ def ended_warnings(workspaces: list[UUID]) -> Iterator[Bad]:
         key_id__isnull=False,  # a key that has ended: all others that get a 401 are unknown
     )
     keys = rows.values("key_id", "key_name", "key_prefix")
-    sums = keys.annotate(requests=Sum(F("more") + 1), last=Max("created_at"))
+    sums = keys.annotate(requests=Sum(F("requests") + F("others")), last=Max("last_at"))
     for each in sums.order_by("-last")[:MOST]:
         yield Bad(sentence("still_used", **each))
 

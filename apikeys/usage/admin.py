@@ -25,8 +25,8 @@ from workspaces.permissions import is_operator
 
 STATUSES = (400, 401, 402, 403, 404, 405, 410, 412, 416, 429, 500, 503)
 CAN_BE_FOUND = (
-    "A request id or its first 8 characters, a URL of the API, the id of a key or a workspace, or "
-    "the first 12 characters of a key"
+    "A request id, a URL of the API, the id of a key or a workspace, or the first 12 characters of "
+    "a key"
 )
 _PATH = re.compile(r"/api/[^\s?#\"'`“”‘’,;<>]+")
 LATEST = 5  # on the start page
@@ -39,11 +39,12 @@ def recognised(text: str) -> list[Recognised]:
         return [Recognised("Path", stored, (Q(path=stored),))]
     if ids := ids_in(text):
         return [_any_id(id) for id in ids]
-    return [each for each in recognise(text) if each.what not in ("Address", "Login")]
+    others = ("Address", "Login", "Beginning of a request id")
+    return [each for each in recognise(text) if each.what not in others]
 
 
 def _any_id(id: UUID) -> Recognised:
-    conditions = (Q(request_id=id.hex), Q(key_id=id), Q(workspace_id=id))
+    conditions = (Q(request_ids__contains=[id]), Q(key_id=id), Q(workspace_id=id))
     return Recognised("Id of a request, key or workspace", str(id), conditions)
 
 

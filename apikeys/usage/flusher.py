@@ -7,20 +7,23 @@ response was lost, it counts twice. No request waits for this.
 import logging
 import threading
 import time
+from copy import copy
+from datetime import timedelta
 from multiprocessing.util import Finalize
 
 import msgspec
 from django.conf import settings
 from django.db import connection, transaction
-from django.db.models import F
 
-from apikeys.usage.middleware import BUFFER, Batch
+from apikeys.usage.folding import Folded
+from apikeys.usage.middleware import BUFFER, Batch, Use
 from apikeys.usage.models import ADDRESSES_KEPT, TEXT_LENGTH, RefusedRequest, clean
 from apikeys.usage.reasons import add_reasons
-from config.connections import UNAVAILABLE
+from config.connections import UNAVAILABLE, fetch
 
 logger = logging.getLogger(__name__)
 
+LOCK = 0x7265667573  # an arbitrary number, unique among our advisory locks
 LAST_USE_EVERY = "1 minute"  # a busy key's `last_used_at` is not written more often
 
 _lock = threading.Lock()
@@ -31,7 +34,7 @@ def flush() -> bool:
     """Writes the batch that could not be written, or else a new one. False if that fails."""
     with _lock:
         batch = _failed.pop() if _failed else BUFFER.take()
-        if batch == Batch():
+        if not batch:
             return True
         try:
             with transaction.atomic():
@@ -46,13 +49,35 @@ def flush() -> bool:
 
 
 def write(batch: Batch) -> None:
-    add_reasons(batch.refused)
-    RefusedRequest.objects.bulk_create(batch.refused)
-    for request_id, more in sorted(batch.more.items()):
-        RefusedRequest.objects.filter(request_id=request_id).update(more=F("more") + more)
-    if not batch.uses:
-        return
-    uses = list(batch.uses.values())
+    if batch.refused:
+        write_refused(batch.refused)
+    if batch.uses:
+        write_uses(list(batch.uses.values()))
+
+
+def write_refused(refused: Folded) -> None:
+    """Adds the rows to those of their minutes, which another process may have written."""
+    rows = [copy(row) for row in refused]  # the batch stays as it is, to be tried again
+    add_reasons(rows)
+    minutes = {row.minute for row in rows}
+    # One process after the other: each sees all rows that the ones before it have written.
+    fetch("SELECT FROM pg_advisory_xact_lock(%s)", [LOCK])
+    written = RefusedRequest.objects.filter(
+        subject__in={row.subject for row in rows},
+        created_at__gte=min(minutes),
+        created_at__lt=max(minutes) + timedelta(minutes=1),
+    )
+    folded = Folded(written.order_by("created_at", "id"))
+    changed = {id(row): row for row in map(folded.add, rows) if row}
+    RefusedRequest.objects.bulk_create(
+        changed.values(),
+        update_conflicts=True,
+        unique_fields=["id"],
+        update_fields=["created_at", "last_at", "requests", "others", "request_ids"],
+    )
+
+
+def write_uses(uses: list[Use]) -> None:
     for use in uses:
         use.client = clean(use.client, TEXT_LENGTH)
     rows = msgspec.json.encode(uses).decode()

@@ -4,7 +4,6 @@ Counting takes a few microseconds. It sends no query, since the client waits mea
 """
 
 import logging
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import date, datetime
@@ -18,6 +17,7 @@ from django.utils.encoding import escape_uri_path
 
 from apikeys.authentication import from_header
 from apikeys.keys import digest
+from apikeys.usage.folding import Folded
 from apikeys.usage.models import ADDRESS_LENGTH, SENT_LENGTH, TEXT_LENGTH, RefusedRequest, clean
 from audit.snapshots import KeySnapshot
 from config.api.active_key import ActiveKey
@@ -26,8 +26,7 @@ from config.request.context import Notes, network_of
 
 logger = logging.getLogger(__name__)
 
-ROWS_A_MINUTE = 60  # refused requests with one status that have a row, for each key or network
-ROWS = 500  # refused requests of a batch that have a row
+ROWS = 500  # of refused requests in a batch
 USES = 20_000  # uses of a batch
 
 GetResponse = Callable[[HttpRequest], HttpResponseBase]
@@ -52,17 +51,16 @@ class Use:
 @dataclass
 class Batch:
     uses: dict[tuple[UUID, date, str], Use] = field(default_factory=dict)
-    refused: list[RefusedRequest] = field(default_factory=list)
-    more: Counter[str] = field(default_factory=Counter)  # by the request id of a row
+    refused: Folded = field(default_factory=Folded)
+
+    def __bool__(self) -> bool:
+        return bool(self.uses or self.refused)
 
 
 class Buffer:
     def __init__(self) -> None:
         self.lock = Lock()
         self.batch = Batch()
-        self.minute: datetime | None = None
-        # The rows of this minute: key or network, and status → request ids.
-        self.ids: dict[tuple[UUID | str, int], list[str]] = {}
 
     def take(self) -> Batch:
         with self.lock:
@@ -90,25 +88,10 @@ class Buffer:
                 use.ok += 1
             use.downloads += download
 
-    def refuse(
-        self, who: UUID | str, status: int, now: datetime, make: Callable[[], RefusedRequest]
-    ) -> None:
-        """Keeps a refused request, or counts it on the last row like it.
-
-        Requests without a key, of a network, leave half of the room to those of a key's id.
-        """
-        minute = now.replace(second=0, microsecond=0)
-        room = ROWS if isinstance(who, UUID) else ROWS // 2
+    def refuse(self, row: RefusedRequest) -> None:
+        """Those without a key leave half of the room; without room, only the log has a request."""
         with self.lock:
-            if self.minute != minute:
-                self.minute, self.ids = minute, {}
-            ids = self.ids.get((who, status), [])
-            if len(ids) < ROWS_A_MINUTE and len(self.batch.refused) < room:
-                row = make()
-                self.batch.refused.append(row)
-                self.ids[who, status] = [*ids, row.request_id]
-            elif ids:  # without a row like it, only the log has the request
-                self.batch.more[ids[-1]] += 1
+            self.batch.refused.add(row, ROWS if row.key_id else ROWS // 2)
 
 
 BUFFER = Buffer()
@@ -144,8 +127,7 @@ def _count(request: HttpRequest, response: HttpResponseBase) -> None:
         BUFFER.count(key, status, now, address, client, download)
     error = notes.error
     if error and "Error-Code" in response:  # an error of the API, not of a page or of /readyz
-        who = key.id if key else network_of(address)
-        BUFFER.refuse(who, status, now, lambda: _row(request, status, now, address, notes, error))
+        BUFFER.refuse(_row(request, status, now, address, notes, error))
 
 
 def _row(
@@ -154,7 +136,9 @@ def _row(
     """What is known without a query; of what was sent as a key, only the public part is kept."""
     row = RefusedRequest(
         created_at=now,
-        request_id=notes.request_id,
+        last_at=now,
+        request_ids=[UUID(notes.request_id)],
+        subject=network_of(address),
         status=status,
         response_text=clean(str(error.detail), TEXT_LENGTH),
         cause=error.cause or error.default_code,
@@ -168,8 +152,9 @@ def _row(
     if notes.key:
         row.identify(KeySnapshot.of(notes.key))
     elif status == 401 and (raw := from_header(request.META.get("HTTP_AUTHORIZATION", ""))):
-        row.sent_digest = digest(raw)
-        if not row.key_prefix:
+        if row.key_prefix:
+            row.sent_digest = digest(raw)
+        else:
             row.reason = (
                 f"what was sent does not have the form of a key: it has {len(raw)} characters"
             )

@@ -22,11 +22,13 @@ def add_reasons(rows: Sequence[RefusedRequest]) -> None:
     deleted = {entry.key_prefix: entry for entry in log}
     for row in of_keys:
         row.reason = _of_key(row, keys.get(row.key_prefix), deleted.get(row.key_prefix))
+        row.sent_digest = ""
 
 
 def _of_key(row: RefusedRequest, key: ApiKey | None, deleted: AuditEntry | None) -> str:
     """A row names a key only if the whole key was sent. A deleted one leaves nothing to compare."""
     if key is None and deleted:
+        row.claimed_workspace_id = deleted.workspace_id
         when = f"was deleted at {deleted.created_at:{TIME}} by {deleted.person}"
         return f"What was sent begins like the key “{deleted.key_name}”, which {when}."
     if key is None:

@@ -97,7 +97,7 @@ def recognise(text: str) -> list[Recognised]:
         return [Recognised(span.unit, f"{span} UTC", (condition,))]
     if digits := beginning_in(text):
         condition = Q(request_id__gte=digits, request_id__lt=f"{digits}g")  # g is after digits
-        found.append(Recognised("Beginning of a request id", digits, (condition,), request=True))
+        found.append(Recognised("Beginning of a request id", digits, (condition,)))
     # Whole logins, in any case: of who did it, or of the account that it was done to.
     email = _EMAIL.search(text)
     if login := email[0] if email else text.strip(_AROUND):

@@ -200,6 +200,7 @@ class TooManyRequests(ApiError):
             f"Try again in {seconds} second{'' if seconds == 1 else 's'}: "
             f"this key may make {limit} requests a minute.",
             headers={"Retry-After": str(seconds)},
+            reason=f"over {limit} requests a minute",
         )
 
 

@@ -4,6 +4,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
 from datetime import timedelta
 from typing import Any
+from uuid import UUID
 
 import pytest
 from django.db import connection, transaction
@@ -46,9 +47,10 @@ def used(tenant: Tenant) -> None:
         )
     usage.refused(
         created_at=at("2026-03-01 09:30:00"),
-        request_id="a" * 32,
-        status=429,
-        response_text="More than 300 requests in one minute. Retry in 7 seconds.",
+        request_ids=[UUID("a" * 32)],
+        requests=420,
+        last_at=at("2026-03-01 09:30:09"),
+        response_text="There is no such document.",
         reason="The true reason.",
         key_id=tenant.key.pk,
         workspace_id=tenant.workspace.pk,
@@ -68,9 +70,9 @@ def test_key_page_says_all_that_is_known_of_the_key(acme: Tenant, ada: Client) -
         *("Acme sync", f"{acme.key.prefix}", "Revoked", "Acme", f"by {acme.admin.username}"),
         *("203.0.113.9", "203.0.113.7", "acme-sync/1.0", "609", "607"),
         *("1,209", "30", "2026-03-01 09:30:00 UTC", "a" * 32),
+        "420 × There is no such document.",
     ):
         assert expected in html, expected
-    assert "Retry in 7 seconds." in html
     assert "The true reason." not in html
     assert acme.raw not in html
     assert acme.key.digest not in html

@@ -4,6 +4,7 @@ import re
 from datetime import timedelta
 from types import ModuleType
 from typing import Any
+from uuid import UUID
 
 import pytest
 from django.contrib.auth.models import User
@@ -44,8 +45,8 @@ def test_requests_are_seen_by_staff_and_by_admins_of_their_workspace(
 ) -> None:
     rows = [
         *refused(status=401, reason="No Authorization header."),
-        *refused(**of_key(umbrella), request_id="a" * 32),
-        *refused(**of_key(acme, status=429, more=4120)),
+        *refused(**of_key(umbrella), request_ids=[UUID("a" * 32)]),
+        *refused(**of_key(acme, status=429, requests=4120)),
         *refused(**of_key(acme), reason="It belongs to another workspace."),
     ]
     for client in (signed_in(staff.support()), signed_in(staff.operator())):
@@ -64,7 +65,7 @@ def test_filters_narrow_the_list(acme: Tenant, umbrella: Tenant, sam: Client) ->
         assert seen(sam, f"?within={period}") == [row.pk for row in old[:count]]
     [own] = refused(
         **of_key(acme, status=401, path=f"/api/v1/documents/{uid(9, 3)}/download"),
-        request_id="92fe0e65" + "a" * 24,
+        request_ids=[UUID("92fe0e65" + "a" * 24)],
     )
     for query in (
         "status__exact=401",

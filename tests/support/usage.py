@@ -26,7 +26,6 @@ def flusher(db: None) -> Iterator[ModuleType]:
 
 def empty() -> None:
     BUFFER.take()
-    BUFFER.minute = None  # no request was refused in it yet
     usage_flusher._failed.clear()
 
 
@@ -34,7 +33,7 @@ def refused(count: int = 1, **fields: Any) -> list[RefusedRequest]:
     """Makes rows of refused requests, a second apart, the newest first, now."""
     defaults = {
         "created_at": lambda number: timezone.now() - timedelta(seconds=number),
-        "request_id": lambda number: f"{number:08x}{'f' * 24}",
+        "request_ids": lambda number: [UUID(f"{number:08x}{'f' * 24}")],
         "status": 404,
         "response_text": "There is no such document in this workspace.",
         "cause": "document_not_found",
@@ -42,9 +41,10 @@ def refused(count: int = 1, **fields: Any) -> list[RefusedRequest]:
         "method": "GET",
         "path": "/api/v1/documents/x",
     }
-    return RefusedRequest.objects.bulk_create(
-        RefusedRequest(**numbered(defaults | fields, number)) for number in range(count)
-    )
+    rows = [RefusedRequest(**numbered(defaults | fields, number)) for number in range(count)]
+    for row in rows:
+        row.last_at = row.last_at or row.created_at
+    return RefusedRequest.objects.bulk_create(rows)
 
 
 def used(key_id: UUID, workspace_id: UUID, days_ago: int = 0, **counts: int) -> KeyUsage:
@@ -60,4 +60,4 @@ def usage_of(key_id: UUID) -> report.Usage:
 
 
 def find_request(request_id: str) -> list[RefusedRequest]:
-    return list(RefusedRequest.objects.filter(request_id__startswith=request_id))
+    return list(RefusedRequest.objects.filter(request_ids__contains=[UUID(request_id)]))

@@ -1,3 +1,5 @@
+import django.contrib.postgres.fields
+import django.contrib.postgres.indexes
 from django.db import migrations, models
 
 
@@ -41,17 +43,21 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('created_at', models.DateTimeField()),
-                ('request_id', models.CharField(max_length=32)),
+                ('last_at', models.DateTimeField()),
+                ('requests', models.BigIntegerField(default=1)),
+                ('others', models.BigIntegerField(default=0)),
+                ('request_ids', django.contrib.postgres.fields.ArrayField(base_field=models.UUIDField(), size=None)),
+                ('subject', models.CharField(max_length=45)),
                 ('status', models.PositiveSmallIntegerField()),
                 ('response_text', models.CharField(max_length=500)),
                 ('cause', models.CharField(blank=True, max_length=50)),
                 ('reason', models.CharField(blank=True, max_length=500)),
-                ('more', models.BigIntegerField(default=0)),
                 ('key_id', models.UUIDField(null=True)),
                 ('key_name', models.CharField(blank=True, max_length=100)),
                 ('key_prefix', models.CharField(blank=True, max_length=12)),
                 ('workspace_id', models.UUIDField(null=True)),
                 ('workspace_name', models.CharField(blank=True, max_length=200)),
+                ('claimed_workspace_id', models.UUIDField(null=True)),
                 ('address', models.CharField(blank=True, max_length=45)),
                 ('user_agent', models.CharField(blank=True, max_length=500)),
                 ('method', models.CharField(max_length=20)),
@@ -59,7 +65,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 'verbose_name': 'refused request',
-                'indexes': [models.Index(models.OrderBy(models.F('created_at'), descending=True), models.OrderBy(models.F('id'), descending=True), name='refused_newest'), models.Index(models.F('status'), models.OrderBy(models.F('created_at'), descending=True), models.OrderBy(models.F('id'), descending=True), name='refused_status'), models.Index(models.F('key_id'), models.OrderBy(models.F('created_at'), descending=True), models.OrderBy(models.F('id'), descending=True), name='refused_key'), models.Index(models.F('key_id'), models.F('status'), models.OrderBy(models.F('created_at'), descending=True), models.OrderBy(models.F('id'), descending=True), name='refused_key_status'), models.Index(models.F('workspace_id'), models.OrderBy(models.F('created_at'), descending=True), models.OrderBy(models.F('id'), descending=True), name='refused_workspace'), models.Index(models.F('workspace_id'), models.F('status'), models.OrderBy(models.F('created_at'), descending=True), models.OrderBy(models.F('id'), descending=True), name='refused_workspace_status'), models.Index(models.OrderBy(models.F('created_at'), descending=True), models.OrderBy(models.F('id'), descending=True), condition=models.Q(('key_id__isnull', False)), name='refused_of_keys'), models.Index(models.F('path'), models.OrderBy(models.F('created_at'), descending=True), models.OrderBy(models.F('id'), descending=True), name='refused_path'), models.Index(fields=['request_id'], name='refused_request')],
+                'indexes': [models.Index(models.OrderBy(models.F('created_at'), descending=True), models.OrderBy(models.F('id'), descending=True), name='refused_newest'), models.Index(models.F('status'), models.OrderBy(models.F('created_at'), descending=True), models.OrderBy(models.F('id'), descending=True), name='refused_status'), models.Index(models.F('key_id'), models.OrderBy(models.F('created_at'), descending=True), models.OrderBy(models.F('id'), descending=True), name='refused_key'), models.Index(models.F('key_id'), models.F('status'), models.OrderBy(models.F('created_at'), descending=True), models.OrderBy(models.F('id'), descending=True), name='refused_key_status'), models.Index(models.F('workspace_id'), models.OrderBy(models.F('created_at'), descending=True), models.OrderBy(models.F('id'), descending=True), name='refused_workspace'), models.Index(models.F('workspace_id'), models.F('status'), models.OrderBy(models.F('created_at'), descending=True), models.OrderBy(models.F('id'), descending=True), name='refused_workspace_status'), models.Index(models.OrderBy(models.F('created_at'), descending=True), models.OrderBy(models.F('id'), descending=True), condition=models.Q(('key_id__isnull', False)), name='refused_of_keys'), models.Index(models.F('path'), models.OrderBy(models.F('created_at'), descending=True), models.OrderBy(models.F('id'), descending=True), name='refused_path'), django.contrib.postgres.indexes.GinIndex(fields=['request_ids'], name='refused_request'), models.Index(models.F('subject'), models.F('created_at'), name='refused_subject')],
             },
         ),
     ]
