@@ -14,8 +14,9 @@ from multiprocessing.util import Finalize
 import msgspec
 from django.conf import settings
 from django.db import connection, transaction
+from django.db.models import Q
 
-from apikeys.usage.folding import Folded
+from apikeys.usage.folding import Rows, fold
 from apikeys.usage.middleware import BUFFER, Batch, Use
 from apikeys.usage.models import ADDRESSES_KEPT, TEXT_LENGTH, RefusedRequest, clean
 from apikeys.usage.reasons import add_reasons
@@ -34,7 +35,7 @@ def flush() -> bool:
     """Writes the batch that could not be written, or else a new one. False if that fails."""
     with _lock:
         batch = _failed.pop() if _failed else BUFFER.take()
-        if not batch:
+        if batch == Batch():
             return True
         try:
             with transaction.atomic():
@@ -55,20 +56,24 @@ def write(batch: Batch) -> None:
         write_uses(list(batch.uses.values()))
 
 
-def write_refused(refused: Folded) -> None:
+def write_refused(refused: Rows) -> None:
     """Adds the rows to those of their minutes, which another process may have written."""
-    rows = [copy(row) for row in refused]  # the batch stays as it is, to be tried again
+    # Copies: the batch may have to be tried again.
+    rows = [copy(row) for alike in refused.values() for row in alike.values()]
     add_reasons(rows)
-    minutes = {row.minute for row in rows}
-    # One process after the other: each sees all rows that the ones before it have written.
+    # One process after the other: each sees the rows that the ones before it have written.
     fetch("SELECT FROM pg_advisory_xact_lock(%s)", [LOCK])
+    of_keys = Q(key_id__in={row.key_id for row in rows if row.key_id})
+    of_networks = Q(key_id=None, address__in={row.address for row in rows})
     written = RefusedRequest.objects.filter(
-        subject__in={row.subject for row in rows},
-        created_at__gte=min(minutes),
-        created_at__lt=max(minutes) + timedelta(minutes=1),
+        of_keys | of_networks,
+        created_at__gte=min(row.minute for row in rows),
+        created_at__lt=max(row.minute for row in rows) + timedelta(minutes=1),
     )
-    folded = Folded(written.order_by("created_at", "id"))
-    changed = {id(row): row for row in map(folded.add, rows) if row}
+    folded: Rows = {}
+    for row in written.order_by("created_at", "id"):
+        fold(row, folded)
+    changed = {id(row): row for row in (fold(row, folded) for row in rows) if row}
     RefusedRequest.objects.bulk_create(
         changed.values(),
         update_conflicts=True,

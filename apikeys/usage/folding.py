@@ -1,50 +1,38 @@
 """Folds refused requests: equal ones of a key or a network, in one minute, are one row."""
 
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Hashable
 from datetime import datetime
+from uuid import UUID
 
-from apikeys.usage.models import RefusedRequest
+from apikeys.usage.models import IDS_KEPT, RefusedRequest
 
 ROWS_A_MINUTE = 20  # of a key or a network
 
+# By key or network and minute, then by what else is equal.
+Rows = dict[tuple[UUID | str, datetime], dict[Hashable, RefusedRequest]]
 
-class Folded:
-    """Rows by their key or network and their minute, and then by what else is equal."""
 
-    def __init__(self, rows: Iterable[RefusedRequest] = ()) -> None:
-        self._rows: dict[tuple[str, datetime], dict[Hashable, RefusedRequest]] = {}
-        for row in rows:
-            self.add(row)
+def fold(row: RefusedRequest, into: Rows, room: int | None = None) -> RefusedRequest | None:
+    """Adds a row to the one that is like it, or else as another one.
 
-    def __iter__(self) -> Iterator[RefusedRequest]:
-        for rows in self._rows.values():
-            yield from rows.values()
-
-    def __len__(self) -> int:
-        return sum(map(len, self._rows.values()))
-
-    def add(self, row: RefusedRequest, room: int | None = None) -> RefusedRequest | None:
-        """Adds a request to the row that is like it, or else as a row.
-
-        Without room for a row, the last one of the same key or network counts it.
-
-        Args:
-            room: how many rows there may be in all.
-
-        Returns:
-            The row that has changed; None if there is no room, nor a row that could count it.
-        """
-        rows = self._rows.get((row.subject, row.minute), {})
-        # The digest tells apart what is not yet known to be a key, or not to be one.
-        what = (row.status, row.words, row.path, row.key_prefix, row.sent_digest)
-        if what in rows:
-            rows[what].add(row)
-            return rows[what]
-        if len(rows) < ROWS_A_MINUTE and (room is None or len(self) < room):
-            self._rows.setdefault((row.subject, row.minute), {})[what] = row
-            return row
-        if rows:
-            last = next(reversed(rows.values()))
-            last.others += row.requests + row.others
-            return last
-        return None
+    Without room for another one, the last one of the same key or network counts it. Returns the
+    row that has changed; None if only the log has the request.
+    """
+    whose = row.key_id or row.address, row.minute
+    rows = into.get(whose, {})
+    # The digest tells apart what has the same first characters.
+    what = (row.status, row.reason, row.path, row.key_prefix, row.sent_digest)
+    if found := rows.get(what):
+        found.created_at = min(found.created_at, row.created_at)
+        found.last_at = max(found.last_at, row.last_at)
+        found.requests += row.requests
+        found.others += row.others
+        found.request_ids = [*found.request_ids, *row.request_ids][:IDS_KEPT]
+        return found
+    if len(rows) < ROWS_A_MINUTE and (room is None or sum(map(len, into.values())) < room):
+        into.setdefault(whose, {})[what] = row
+        return row
+    last = next(reversed(rows.values()), None)
+    if last:
+        last.others += row.requests + row.others
+    return last

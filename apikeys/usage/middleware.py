@@ -17,7 +17,7 @@ from django.utils.encoding import escape_uri_path
 
 from apikeys.authentication import from_header
 from apikeys.keys import digest
-from apikeys.usage.folding import Folded
+from apikeys.usage.folding import Rows, fold
 from apikeys.usage.models import ADDRESS_LENGTH, SENT_LENGTH, TEXT_LENGTH, RefusedRequest, clean
 from audit.snapshots import KeySnapshot
 from config.api.active_key import ActiveKey
@@ -51,10 +51,7 @@ class Use:
 @dataclass
 class Batch:
     uses: dict[tuple[UUID, date, str], Use] = field(default_factory=dict)
-    refused: Folded = field(default_factory=Folded)
-
-    def __bool__(self) -> bool:
-        return bool(self.uses or self.refused)
+    refused: Rows = field(default_factory=dict)
 
 
 class Buffer:
@@ -89,9 +86,9 @@ class Buffer:
             use.downloads += download
 
     def refuse(self, row: RefusedRequest) -> None:
-        """Those without a key leave half of the room; without room, only the log has a request."""
+        """Requests without a key leave half of the room to those with one."""
         with self.lock:
-            self.batch.refused.add(row, ROWS if row.key_id else ROWS // 2)
+            fold(row, self.batch.refused, ROWS if row.key_id else ROWS // 2)
 
 
 BUFFER = Buffer()
@@ -138,13 +135,12 @@ def _row(
         created_at=now,
         last_at=now,
         request_ids=[UUID(notes.request_id)],
-        subject=network_of(address),
         status=status,
         response_text=clean(str(error.detail), TEXT_LENGTH),
         cause=error.cause or error.default_code,
-        reason="" if notes.reason == str(error.detail) else clean(notes.reason, TEXT_LENGTH),
+        reason=clean(notes.reason, TEXT_LENGTH),
         key_prefix=notes.key_prefix or "",
-        address=address,
+        address=address if notes.key else network_of(address),
         user_agent=clean(request.META.get("HTTP_USER_AGENT"), SENT_LENGTH),
         method=clean(request.method, 20),
         path=clean(escape_uri_path(request.path), SENT_LENGTH),

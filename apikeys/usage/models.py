@@ -4,7 +4,6 @@ There are no foreign keys: what a deleted key did remains, and writing needs no 
 """
 
 from datetime import datetime
-from uuid import UUID
 
 from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.indexes import GinIndex
@@ -61,9 +60,8 @@ class KeyAddress(models.Model):
 class RefusedRequest(models.Model):
     """Responses of the API with a status of 400 or above, and the true reason for them.
 
-    A row is of one minute, and of one key or of one network without a key. Its requests have the
-    same status, reason and path; the other columns are of the one that was written first.
-    `apikeys.usage.folding` says how many rows there may be.
+    A row's requests are of one minute, of one key or of a network without a key, and have the same
+    status, reason and path. Its other columns are of the one that was written first.
     """
 
     created_at = models.DateTimeField()  # of the first response
@@ -71,14 +69,12 @@ class RefusedRequest(models.Model):
     requests = models.BigIntegerField(default=1)
     others = models.BigIntegerField(default=0)  # different ones, for which there was no row
     request_ids = ArrayField(models.UUIDField())
-    subject = models.CharField(max_length=ADDRESS_LENGTH)  # the id of the key, or the network
     status = models.PositiveSmallIntegerField()
     response_text = models.CharField(max_length=TEXT_LENGTH)  # what the client was told
     cause = models.CharField(max_length=50, blank=True)  # the error's code; of a 503 what failed
-    # Why, if the response does not say so, or not in these words. Only that of a 401 or a 429 is
-    # for admins of the workspace too: others would say what exists in another workspace, or what
-    # is wrong with our servers.
-    reason = models.CharField(max_length=TEXT_LENGTH, blank=True)
+    # Only that of a 401 or a 429 is for admins of the workspace too: others would say what exists
+    # in another workspace, or what is wrong with our servers.
+    reason = models.CharField(max_length=TEXT_LENGTH)
     key_id = models.UUIDField(null=True)
     key_name = models.CharField(max_length=100, blank=True)
     key_prefix = models.CharField(max_length=PUBLIC_LENGTH, blank=True)
@@ -87,7 +83,7 @@ class RefusedRequest(models.Model):
     # Of the deleted key that begins like what was sent. That proves nothing, so the lists of this
     # workspace don't have the row: its admins need a Request-Id.
     claimed_workspace_id = models.UUIDField(null=True)
-    address = models.CharField(max_length=ADDRESS_LENGTH, blank=True)
+    address = models.CharField(max_length=ADDRESS_LENGTH, blank=True)  # without a key, the network
     user_agent = models.CharField(max_length=TEXT_LENGTH, blank=True)
     method = models.CharField(max_length=20)
     path = models.CharField(max_length=TEXT_LENGTH)
@@ -111,8 +107,6 @@ class RefusedRequest(models.Model):
             ),
             models.Index("path", *NEWEST_FIRST, name="refused_path"),
             GinIndex(fields=["request_ids"], name="refused_request"),
-            # What the rows of a minute are added to.
-            models.Index("subject", "created_at", name="refused_subject"),
         ]
 
     def __str__(self) -> str:
@@ -121,29 +115,10 @@ class RefusedRequest(models.Model):
     def identify(self, key: KeySnapshot) -> None:
         for name in ("key_id", "key_name", "key_prefix", "workspace_id", "workspace_name"):
             setattr(self, name, getattr(key, name))
-        self.subject = str(key.key_id)
-
-    def add(self, row: "RefusedRequest") -> None:
-        """Counts the requests of a row that is like this one."""
-        self.created_at = min(self.created_at, row.created_at)
-        self.last_at = max(self.last_at, row.last_at)
-        self.requests += row.requests
-        self.others += row.others
-        self.request_ids = [*self.request_ids, *row.request_ids][:IDS_KEPT]
 
     @property
     def minute(self) -> datetime:
         return self.created_at.replace(second=0, microsecond=0)
-
-    @property
-    def request_id(self) -> str:
-        first: UUID = self.request_ids[0]
-        return first.hex
-
-    @property
-    def words(self) -> str:
-        """Why, for support."""
-        return self.reason or self.response_text
 
     @property
     def workspace_label(self) -> str:
@@ -151,5 +126,4 @@ class RefusedRequest(models.Model):
 
     @property
     def public_reason(self) -> str:
-        """Why, for admins of the workspace."""
-        return self.words if self.status in (401, 429) else self.response_text
+        return self.reason if self.status in (401, 429) else self.response_text

@@ -128,7 +128,7 @@ def belongings(acme: Tenant) -> Belongings:
         ),
         *(*of_keys, acme.workspace.name, acme.admin.username, bob.username),
         *(document.title, person.name, person.email, "203.0.113.77", "acme-sync/1.0"),
-        *(refusal.request_id, "203.0.113.78", "acme-other/1.0", "zora@initech.example"),
+        *(refusal.request_ids[0].hex, "203.0.113.78", "acme-other/1.0", "zora@initech.example"),
         *(str(endpoint.pk), endpoint.public_url, "Oops"),
         *(delivery.public_event_id, str(delivery.document_id)),
     }

@@ -47,11 +47,10 @@ class Migration(migrations.Migration):
                 ('requests', models.BigIntegerField(default=1)),
                 ('others', models.BigIntegerField(default=0)),
                 ('request_ids', django.contrib.postgres.fields.ArrayField(base_field=models.UUIDField(), size=None)),
-                ('subject', models.CharField(max_length=45)),
                 ('status', models.PositiveSmallIntegerField()),
                 ('response_text', models.CharField(max_length=500)),
                 ('cause', models.CharField(blank=True, max_length=50)),
-                ('reason', models.CharField(blank=True, max_length=500)),
+                ('reason', models.CharField(max_length=500)),
                 ('key_id', models.UUIDField(null=True)),
                 ('key_name', models.CharField(blank=True, max_length=100)),
                 ('key_prefix', models.CharField(blank=True, max_length=12)),
@@ -65,7 +64,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 'verbose_name': 'refused request',
-                'indexes': [models.Index(models.OrderBy(models.F('created_at'), descending=True), models.OrderBy(models.F('id'), descending=True), name='refused_newest'), models.Index(models.F('status'), models.OrderBy(models.F('created_at'), descending=True), models.OrderBy(models.F('id'), descending=True), name='refused_status'), models.Index(models.F('key_id'), models.OrderBy(models.F('created_at'), descending=True), models.OrderBy(models.F('id'), descending=True), name='refused_key'), models.Index(models.F('key_id'), models.F('status'), models.OrderBy(models.F('created_at'), descending=True), models.OrderBy(models.F('id'), descending=True), name='refused_key_status'), models.Index(models.F('workspace_id'), models.OrderBy(models.F('created_at'), descending=True), models.OrderBy(models.F('id'), descending=True), name='refused_workspace'), models.Index(models.F('workspace_id'), models.F('status'), models.OrderBy(models.F('created_at'), descending=True), models.OrderBy(models.F('id'), descending=True), name='refused_workspace_status'), models.Index(models.OrderBy(models.F('created_at'), descending=True), models.OrderBy(models.F('id'), descending=True), condition=models.Q(('key_id__isnull', False)), name='refused_of_keys'), models.Index(models.F('path'), models.OrderBy(models.F('created_at'), descending=True), models.OrderBy(models.F('id'), descending=True), name='refused_path'), django.contrib.postgres.indexes.GinIndex(fields=['request_ids'], name='refused_request'), models.Index(models.F('subject'), models.F('created_at'), name='refused_subject')],
+                'indexes': [models.Index(models.OrderBy(models.F('created_at'), descending=True), models.OrderBy(models.F('id'), descending=True), name='refused_newest'), models.Index(models.F('status'), models.OrderBy(models.F('created_at'), descending=True), models.OrderBy(models.F('id'), descending=True), name='refused_status'), models.Index(models.F('key_id'), models.OrderBy(models.F('created_at'), descending=True), models.OrderBy(models.F('id'), descending=True), name='refused_key'), models.Index(models.F('key_id'), models.F('status'), models.OrderBy(models.F('created_at'), descending=True), models.OrderBy(models.F('id'), descending=True), name='refused_key_status'), models.Index(models.F('workspace_id'), models.OrderBy(models.F('created_at'), descending=True), models.OrderBy(models.F('id'), descending=True), name='refused_workspace'), models.Index(models.F('workspace_id'), models.F('status'), models.OrderBy(models.F('created_at'), descending=True), models.OrderBy(models.F('id'), descending=True), name='refused_workspace_status'), models.Index(models.OrderBy(models.F('created_at'), descending=True), models.OrderBy(models.F('id'), descending=True), condition=models.Q(('key_id__isnull', False)), name='refused_of_keys'), models.Index(models.F('path'), models.OrderBy(models.F('created_at'), descending=True), models.OrderBy(models.F('id'), descending=True), name='refused_path'), django.contrib.postgres.indexes.GinIndex(fields=['request_ids'], name='refused_request')],
             },
         ),
     ]
