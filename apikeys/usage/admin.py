@@ -7,7 +7,7 @@ from uuid import UUID
 
 from django.contrib import admin
 from django.core.exceptions import ValidationError
-from django.db.models import Q, Value
+from django.db.models import Q, QuerySet, Value
 from django.http import HttpRequest
 from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
@@ -18,7 +18,7 @@ from audit.admin.base import ScopedAdmin
 from audit.admin.filters import id_field
 from audit.admin.periods import LogChangeList, LogFilter
 from audit.admin.search import Recognised, ids_in, recognise
-from audit.scope import sees_every_workspace
+from audit.scope import scope_of, sees_every_workspace
 from config.console.base import request_user
 from config.console.changelist import SearchField, any_of
 from workspaces.permissions import is_operator
@@ -62,6 +62,13 @@ class RefusedFilter(LogFilter):
             raise ValidationError(f"This cannot be searched for. {CAN_BE_FOUND} can.")
         return text
 
+    def alternatives(self) -> list[Q]:
+        """Admins find a request with a deleted key by its whole id only."""
+        own = list(self.scope.workspaces)
+        ids = ids_in(self.cleaned_data["q"]) if own else []
+        claimed = [Q(claimed_workspace_id__in=own, request_ids__contains=[id]) for id in ids]
+        return [*super().alternatives(), *claimed]
+
     def chip_text(self, name: str, rows: Sequence[Any]) -> str:
         if rows and name == "key_id__exact":
             return str(rows[0].key_name)
@@ -77,6 +84,17 @@ class RefusedRequestAdmin(ScopedAdmin):
     filter_form = RefusedFilter
     change_list_template = "admin/usage/refusedrequest/change_list.html"
     change_form_template = "admin/usage/refusedrequest/page.html"
+
+    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        claimed = obj is not None and scope_of(request).includes(obj.claimed_workspace_id)
+        return claimed or super().has_view_permission(request, obj)
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        if (scope := scope_of(request)).everything:
+            return super().get_queryset(request)
+        own = list(scope.workspaces)
+        visible = Q(workspace_id__in=own) | Q(claimed_workspace_id__in=own)
+        return RefusedRequest.objects.filter(visible)
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[LogChangeList]:
         return LogChangeList

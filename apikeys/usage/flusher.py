@@ -50,10 +50,10 @@ def flush() -> bool:
 
 
 def write(batch: Batch) -> None:
-    if batch.refused:
-        write_refused(batch.refused)
     if batch.uses:
         write_uses(list(batch.uses.values()))
+    if batch.refused:
+        write_refused(batch.refused)  # the last, since others wait for its lock
 
 
 def write_refused(refused: Rows) -> None:

@@ -113,8 +113,7 @@ class RefusedRequest(models.Model):
         return f"{self.status} at {self.created_at:%Y-%m-%d %H:%M:%S} UTC"
 
     def identify(self, key: KeySnapshot) -> None:
-        for name in ("key_id", "key_name", "key_prefix", "workspace_id", "workspace_name"):
-            setattr(self, name, getattr(key, name))
+        vars(self).update(vars(key))  # its fields are columns
 
     @property
     def minute(self) -> datetime:

@@ -13,6 +13,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
+from apikeys.usage.models import RefusedRequest
 from tests.support import staff
 from tests.support.cast import nodes, page_of, plan, text_of
 from tests.support.client import get
@@ -71,7 +72,7 @@ def test_filters_narrow_the_list(acme: Tenant, umbrella: Tenant, sam: Client) ->
         "status__exact=401",
         f"workspace_id__exact={acme.workspace.pk}",
         f"key_id__exact={acme.key.pk}&status__exact=401",
-        f"q=Request-Id: {own.request_id}",
+        f"q=Request-Id: {own.request_ids[0].hex}",
         f"q=see https://api.example/api/v1/documents/{uid(9, 3)}/download?type=signed, please",
         f"q={acme.key.prefix}",
         f"q={acme.workspace.pk}",
@@ -80,6 +81,24 @@ def test_filters_narrow_the_list(acme: Tenant, umbrella: Tenant, sam: Client) ->
         assert seen(signed_in(acme.admin), f"?{query}") == [own.pk], query
     for query in ("q=Acme", "status__exact=418"):
         assert errors(sam, f"?{query}", LIST), query
+
+
+def test_request_of_a_deleted_key_is_found_by_an_admin_who_has_its_whole_request_id(
+    acme: Tenant, umbrella: Tenant, flusher: ModuleType
+) -> None:
+    """Its first characters are no secret: whoever knows them could fill a list of the workspace."""
+    acme.key.delete_by(by=acme.admin)
+    response = acme.get("/me")
+    flusher.flush()
+    row = RefusedRequest.objects.get()
+    ada, stranger = signed_in(acme.admin), signed_in(umbrella.admin)
+    query = f"?q={response.headers['request-id']}"
+    assert seen(ada, query) == [row.pk]
+    assert "which was deleted at" in html(ada.get(page_of(row)))
+    for each in ("", f"?q={acme.key.prefix}", f"?workspace_id__exact={acme.workspace.pk}"):
+        assert seen(ada, each) == []
+    assert seen(stranger, query) == []
+    assert stranger.get(page_of(row)).status_code == 404
 
 
 OF_KEY, OF_WORKSPACE = ({f"refused_{of}", f"refused_{of}_status"} for of in ("key", "workspace"))
