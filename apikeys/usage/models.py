@@ -113,7 +113,8 @@ class RefusedRequest(models.Model):
         return f"{self.status} at {self.created_at:%Y-%m-%d %H:%M:%S} UTC"
 
     def identify(self, key: KeySnapshot) -> None:
-        vars(self).update(vars(key))  # its fields are columns
+        for name, value in vars(key).items():
+            setattr(self, name, value)
 
     @property
     def minute(self) -> datetime:
