@@ -1,21 +1,14 @@
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING
 
 from django import forms
 from django.utils import timezone
 
 from apikeys import keys
-from apikeys.models import ApiKey
 from config.console.object_page import OnceForm
 from workspaces.forms import OwnWorkspaceForm
 
-if TYPE_CHECKING:
-    KeyModelForm = forms.ModelForm[ApiKey]
-else:  # generic only in the stubs
-    KeyModelForm = forms.ModelForm
-
-EXPIRY = [("", "Never"), ("90", "In 90 days"), ("365", "In a year")]
 NEVER = "never"
+EXPIRY = [("90", "In 90 days"), ("365", "In a year"), (NEVER, "Never")]
 OLD_KEY_ENDS = {  # the hours until the old key ends
     "0": "Now",
     "1": "In 1 hour",
@@ -28,8 +21,8 @@ OLD_KEY_ENDS = {  # the hours until the old key ends
 class ExpiryForm(OnceForm):
     expires = forms.ChoiceField(
         label="Expires",
-        required=False,
         choices=EXPIRY,
+        initial="90",
         help_text="A key that expires is safer: if it leaks, it does not work for ever. From then "
         "on, requests with it get 401. Its state warns 14 days before, and so does an e-mail if "
         "this service sends any.",
@@ -37,20 +30,16 @@ class ExpiryForm(OnceForm):
 
     def expires_at(self) -> datetime | None:
         days = self.cleaned_data["expires"]
-        return timezone.now() + timedelta(days=int(days)) if days else None
+        return None if days == NEVER else timezone.now() + timedelta(days=int(days))
 
 
-class NewKeyForm(OwnWorkspaceForm, ExpiryForm, KeyModelForm):
+class NewKeyForm(OwnWorkspaceForm, ExpiryForm):
     name = forms.CharField(
         max_length=keys.NAME_LENGTH,
         help_text="Such as “CRM sync”. It cannot be changed later.",
         widget=forms.TextInput(attrs={"autofocus": True}),
     )
-    field_order = ("workspace", "name")
-
-    class Meta:
-        model = ApiKey
-        fields = ("name",)
+    field_order = ("name",)
 
     def clean_name(self) -> str:
         return keys.clean_name(self.cleaned_data["name"])

@@ -162,6 +162,14 @@ class AuditEntry(models.Model):
             models.Index(*NEWEST_FIRST, name="audit_newest"),
             # A workspace's entries.
             models.Index("workspace_id", *NEWEST_FIRST, name="audit_workspace"),
+            # ?kind=changes, of all entries and of a workspace's.
+            models.Index(*NEWEST_FIRST, condition=NO_DOWNLOADS, name="audit_changes"),
+            models.Index(
+                "workspace_id",
+                *NEWEST_FIRST,
+                condition=NO_DOWNLOADS,
+                name="audit_workspace_changes",
+            ),
             # ?action__exact=…
             models.Index("action", *NEWEST_FIRST, condition=NO_DOWNLOADS, name="audit_action"),
             # ?workspace_id__exact=…&action__exact=…, and the same for a workspace's own admins.
@@ -172,20 +180,20 @@ class AuditEntry(models.Model):
                 condition=NO_DOWNLOADS,
                 name="audit_workspace_action",
             ),
-            # ?document_id__exact=…, and a search for a document's id.
+            # ?document_id__exact=…
             models.Index(
                 "document_id",
                 *NEWEST_FIRST,
                 condition=models.Q(document_id__isnull=False),
                 name="audit_document",
             ),
-            # ?key_id__exact=…, and a search for a key's id.
+            # ?key_id__exact=…
             models.Index("key_id", *NEWEST_FIRST, name="audit_key"),
-            # Which keys begin so: a search for a key's first characters.
+            # ?key_prefix__exact=…
             models.Index(
                 "key_prefix", *NEWEST_FIRST, condition=NO_DOWNLOADS, name="audit_key_prefix"
             ),
-            # A search for a login, in any case, of who did it or of the member; for an address.
+            # ?person=…, in any case, of who did it or of the member; ?address__exact=…
             models.Index(
                 folded("person"), *NEWEST_FIRST, condition=~models.Q(person=""), name="audit_person"
             ),
@@ -195,7 +203,7 @@ class AuditEntry(models.Model):
             models.Index(
                 "address", *NEWEST_FIRST, condition=~models.Q(address=""), name="audit_address"
             ),
-            # A search for a request id or its beginning: a handful of entries.
+            # ?request_id__exact=…: a handful of entries.
             models.Index("request_id", name="audit_request"),
         ]
 

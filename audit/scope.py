@@ -1,46 +1,72 @@
-"""Which audit entries a user may see; checked again for every request."""
+"""What a user may see, and the one workspace that an admin looks at; checked for every request."""
 
-from dataclasses import dataclass, field
+from copy import copy
+from functools import cached_property
 from typing import Any
 from uuid import UUID
 
 from django.apps import apps
 from django.contrib.auth.models import AnonymousUser, User
-from django.db.models import Q
-from django.http import HttpRequest
+from django.core.exceptions import ValidationError
+from django.db.models import Q, QuerySet
+from django.http import Http404, HttpRequest
+from django.utils.html import format_html
 
-from config.console.base import request_user
+from config.console.base import SectionAdmin, request_user
+from config.console.formatting import Bad, isolated
+from config.console.links import parsed
 
 # The group Support has it, and superusers have every permission.
 READ_ALL = "audit.view_auditentry"
+WORKSPACE = "workspace_id__exact"  # the URL parameter
+COOKIE = "workspace"  # signed: the id of the workspace that the user has switched to
 
 
-@dataclass(frozen=True)
 class Scope:
-    """The entries that a user may see.
+    """What a user may see.
 
     Attributes:
-        everything: all entries, including those without a workspace (sign-ins).
-        workspaces: otherwise, the workspaces whose admin the user is: id → name, sorted by name.
+        own: the workspaces whose admin the user is.
+        everything: whether the user sees what all have, and entries without a workspace.
+        workspace: of the user's own workspaces, the one that is looked at: that of the object that
+            the URL names, the one in the URL, the one that was chosen last, or the first; None
+            without any. A URL with a foreign one does not exist.
     """
 
-    everything: bool
-    workspaces: dict[UUID, str] = field(default_factory=dict)
+    def __init__(
+        self, own: QuerySet[Any], *, everything: bool = False, asked: str = "", chosen: str = ""
+    ) -> None:
+        self.own, self.everything, self.asked, self.chosen = own, everything, asked, chosen
+
+    @cached_property
+    def workspace(self) -> Any:
+        for id in filter(None, (self.asked, self.chosen)):
+            if found := self.own.filter(pk=parsed(id)).first():
+                return found
+            if id == self.asked and not self.everything:
+                self.asked = ""  # the page that says so asks again
+                raise Http404
+        return self.own.order_by("name", "id").first()
 
     def __bool__(self) -> bool:
-        return self.everything or bool(self.workspaces)
+        return self.everything or self.workspace is not None
 
     def includes(self, workspace_id: UUID | None) -> bool:
-        return self.everything or workspace_id in self.workspaces
+        return self.everything or self.is_own(workspace_id)
 
-    def condition(self) -> Q:
-        return Q() if self.everything else Q(workspace_id__in=list(self.workspaces))
+    def is_own(self, workspace_id: UUID | None) -> bool:
+        if self.workspace is not None and self.workspace.pk == workspace_id:
+            return True
+        return self.own.filter(pk=workspace_id).exists()
 
-    def alternatives(self) -> list[Q]:
-        """The same condition, split by workspace: each part is a range of one index."""
+    def condition(self, field: str = "workspace_id") -> Q:
+        """What lists show: one range of an index, however many workspaces the user has."""
         if self.everything:
-            return [Q()]
-        return [Q(workspace_id=workspace_id) for workspace_id in self.workspaces]
+            return Q()
+        return Q(**{field: self.workspace.pk}) if self.workspace else Q(pk__in=[])
+
+    def visible(self, field: str = "workspace_id") -> Q:
+        return Q() if self.everything else Q(**{f"{field}__in": self.own.values("pk")})
 
 
 def sees_every_workspace(user: User | AnonymousUser) -> bool:
@@ -52,12 +78,89 @@ def scope_of(request: HttpRequest) -> Scope:
     """The scope of the signed-in user, read once per request."""
     scope: Scope | None = getattr(request, "audit_scope", None)
     if scope is None:
-        user, workspaces = request_user(request), {}
-        everything = sees_every_workspace(user)
-        if not everything:
-            workspaces = workspace_model().objects.names_for_admin(user)
-        scope = request.audit_scope = Scope(everything, workspaces)  # type: ignore[attr-defined]
+        user = request_user(request)
+        scope = Scope(
+            workspace_model().objects.administered_by(user),
+            everything=sees_every_workspace(user),
+            asked=request.GET.get(WORKSPACE, ""),
+            chosen=request.get_signed_cookie(COOKIE, "", salt=COOKIE) or "",
+        )
+        request.audit_scope = scope  # type: ignore[attr-defined]
     return scope
+
+
+def own_scope(request: HttpRequest) -> Scope:
+    """The same without what support staff and operators see of other workspaces."""
+    scope = scope_of(request)
+    own = copy(scope)
+    own.workspace, own.everything = scope.workspace, False
+    return own
+
+
+class ScopedAdmin(SectionAdmin):
+    """Rows of workspaces. The list shows an admin those of the workspace that is looked at.
+
+    The page of a row may be of another workspace of the user's, which is looked at then.
+
+    Attributes:
+        workspace_field: from a row to the id of its workspace.
+    """
+
+    workspace_field = "workspace_id"
+
+    def scope(self, request: HttpRequest) -> Scope:
+        return scope_of(request)
+
+    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        scope = self.scope(request)
+        return bool(scope) if obj is None else scope.includes(obj.workspace_id)
+
+    def shows_one_workspace(self, request: HttpRequest) -> bool:
+        """Whether all rows are of a workspace that need not be named."""
+        return not self.scope(request).everything
+
+    def filter_parameters(self, request: HttpRequest) -> set[str]:
+        return super().filter_parameters(request) | {WORKSPACE}
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        return self.rows(request).filter(self.scope(request).condition(self.workspace_field))
+
+    def rows(self, request: HttpRequest) -> QuerySet[Any]:
+        """The rows of every workspace, with what a page needs of them."""
+        rows: QuerySet[Any] = super().get_queryset(request)
+        return rows
+
+    def visible(self, request: HttpRequest) -> Q:
+        """What the user may open."""
+        return self.scope(request).visible(self.workspace_field)
+
+    def get_object(self, request: HttpRequest, object_id: str, from_field: Any = None) -> Any:
+        try:
+            row = (
+                self.rows(request)
+                .filter(self.visible(request))
+                .get(pk=self.opts.pk.to_python(object_id))
+            )
+        except (self.model.DoesNotExist, ValidationError, ValueError):
+            return None
+        look_at(request, row.workspace_id)
+        return row
+
+
+def look_at(request: HttpRequest, workspace_id: UUID | None) -> None:
+    """From now on, the page is of this workspace, if it is one of the user's."""
+    scope = scope_of(request)
+    if scope.workspace and scope.workspace.pk != workspace_id:
+        scope.workspace = scope.own.filter(pk=workspace_id).first() or scope.workspace
+
+
+def suspended_warnings(request: HttpRequest) -> list[str]:
+    """That the workspace that is looked at is suspended."""
+    workspace = scope_of(request).workspace
+    if workspace is None or not workspace.suspended:
+        return []
+    text = '{} is suspended: its keys are refused, and deliveries wait. <a href="{}">See why</a>'
+    return [Bad(format_html(text, isolated(workspace), workspace.get_absolute_url()))]
 
 
 def workspace_model() -> Any:

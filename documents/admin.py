@@ -4,20 +4,19 @@ from collections.abc import Sequence
 from typing import Any
 
 from django.contrib import admin
-from django.contrib.admin.views.main import ChangeList
-from django.db.models import Prefetch, QuerySet
+from django.db.models import F, Prefetch, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.template.defaultfilters import filesizeformat
 from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html
 
-from audit.admin.links import AuditHistory, page_and_entries, pages_of
 from audit.models import Action
 from audit.record import record
+from audit.scope import Scope, ScopedAdmin, own_scope
 from audit.sealing.keys import set_up
 from config.console.base import NoPermissions, TabularInline, request_user
-from config.console.changelist import ReadOnlyAdmin
 from config.console.formatting import date_column, isolated, pill
+from config.console.links import LOG, WORKSPACE, filtered, page_link
 from config.templatetags.console import copyable
 from documents.admin_list import DocumentChangeList, DocumentFilter
 from documents.api.objects import progress
@@ -25,7 +24,6 @@ from documents.evidence.views import evidence_file
 from documents.models import Document, Recipient
 from documents.permissions import may_view
 from documents.timeline import events
-from workspaces.directory import own_workspaces
 
 
 class RecipientInline(NoPermissions, TabularInline):
@@ -35,8 +33,8 @@ class RecipientInline(NoPermissions, TabularInline):
     empty_value_display = "–"
 
     def has_view_permission(self, request: HttpRequest, obj: Document | None = None) -> bool:
-        own = own_workspaces(request)
-        is_own = bool(own) if obj is None else obj.workspace_id in own
+        own = own_scope(request)
+        is_own = bool(own) if obj is None else own.is_own(obj.workspace_id)
         return is_own or may_view(request, "view_recipient")
 
 
@@ -44,14 +42,17 @@ PILLS = {"COMPLETED": "ok", "DECLINED": "bad", "EXPIRED": "bad"}  # of other sta
 
 
 @admin.register(Document)
-class DocumentAdmin(AuditHistory, ReadOnlyAdmin):
+class DocumentAdmin(ScopedAdmin):
     """Support staff see those of every workspace, also deleted ones; workspace admins their own.
 
     Files cannot be downloaded here.
     """
 
-    audit_lookup = "document_id"
     menu_position = 30
+    actions = None
+    list_per_page = 50
+    sortable_by = ()
+    empty_value_display = "–"
     change_list_template = "admin/documents/document/change_list.html"
     change_form_template = "admin/documents/document/change_form.html"
     list_display = (
@@ -82,20 +83,25 @@ class DocumentAdmin(AuditHistory, ReadOnlyAdmin):
         "deleted",
     )
 
-    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return may_view(request, "view_document") or bool(own_workspaces(request))
+    def scope(self, request: HttpRequest) -> Scope:
+        scope = own_scope(request)
+        scope.everything = may_view(request, "view_document")
+        return scope
 
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Document]:
-        documents: QuerySet[Document] = super().get_queryset(request)
+    def rows(self, request: HttpRequest) -> QuerySet[Document]:
+        documents: QuerySet[Document] = super().rows(request)
         if not may_view(request, "view_document"):
-            documents = documents.filter(
-                workspace__in=list(own_workspaces(request)), deleted_at=None
-            )
+            documents = documents.filter(deleted_at=None)
         in_order = Prefetch("recipients", Recipient.objects.order_by("order", "id"))
+        documents = documents.annotate(workspace_name=F("workspace__name"))
         return documents.select_related("workspace").prefetch_related(in_order)
 
+    def history_url(self, obj: Document) -> str:
+        return filtered(LOG, workspace_id__exact=obj.workspace_id, document_id__exact=obj.pk)
+
     def get_filter_form(self, request: HttpRequest) -> DocumentFilter:
-        own = None if may_view(request, "view_document") else own_workspaces(request)
+        scope = self.scope(request)
+        own = None if scope.everything else scope.workspace.pk
         return DocumentFilter(request.GET, self.get_queryset(request), own)
 
     def get_list_display(self, request: HttpRequest) -> list[Any]:
@@ -108,9 +114,7 @@ class DocumentAdmin(AuditHistory, ReadOnlyAdmin):
         """Without what is the same for all documents that the user sees."""
         hidden = set() if set_up() else {"evidence"}
         if not may_view(request, "view_document"):
-            hidden |= {"deleted"}
-            if len(own_workspaces(request)) == 1:
-                hidden.add("workspace_page")
+            hidden |= {"deleted", "workspace_page"}
         return [name for name in names if name not in hidden]
 
     def found(self, request: HttpRequest, text: str, most: int) -> tuple[list[Any] | None, str]:
@@ -119,18 +123,6 @@ class DocumentAdmin(AuditHistory, ReadOnlyAdmin):
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[DocumentChangeList]:
         return DocumentChangeList
-
-    def get_changelist_instance(self, request: HttpRequest) -> ChangeList:
-        changelist = super().get_changelist_instance(request)
-        for document in changelist.result_list:
-            document.pages = pages_of(request, document.workspace_id)
-        return changelist
-
-    def get_object(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
-        document: Any = super().get_object(request, *args, **kwargs)
-        if document is not None:
-            document.pages = pages_of(request, document.workspace_id)
-        return document
 
     def render_change_form(
         self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any
@@ -193,8 +185,7 @@ class DocumentAdmin(AuditHistory, ReadOnlyAdmin):
 
     @admin.display(description="workspace")
     def workspace_page(self, document: Any) -> str:
-        name, id = document.workspace.name, document.workspace_id
-        return page_and_entries(document.pages, name, "workspace_id", id)
+        return page_link(WORKSPACE, document.workspace.name, document.workspace_id)
 
     @admin.display(description="evidence")
     def evidence(self, document: Document) -> str:

@@ -1,6 +1,6 @@
 """The list of documents in the admin, and how they are found."""
 
-from collections.abc import Mapping
+import re
 from datetime import UTC, date, datetime, time
 from typing import Any
 from uuid import UUID
@@ -9,71 +9,79 @@ from django import forms
 from django.db.models import Q, QuerySet
 from django.http import QueryDict
 
-from audit.admin.search import beginning_in, ids_in
-from audit.admin.workspace_filter import WorkspaceField, own_workspace_field
 from config.api.errors import InvalidParameter
-from config.console.changelist import AFTER, FilterForm, KeysetChangeList, SearchField, any_of
-from config.console.keyset import Page, Position
+from config.console.lists import (
+    AFTER,
+    ListFilter,
+    LogChangeList,
+    Page,
+    Position,
+    any_of,
+    day,
+    linked,
+)
 from documents.api.documents import DocumentPosition
 from documents.models import Document, DocumentStatus, RecipientStatus
 from documents.search.parameters import SORTS, TEXT_MAX, WORDS_EXPECTED, Range, Search
 from documents.search.queries import search
 
-MOST = 10  # documents whose ids begin with the same digits
+MOST_IDS = 5  # of one text
+_HEX = "[0-9A-Fa-f]"
+_UUID = re.compile(rf"(?<!{_HEX}){_HEX}{{8}}(?:-?{_HEX}{{4}}){{3}}-?{_HEX}{{12}}(?!{_HEX})")
 
 
-def day(label: str) -> forms.DateField:
-    widget = forms.DateInput({"type": "date", "max": "9999-12-31"}, format="%Y-%m-%d")
-    return forms.DateField(label=label, help_text="UTC", required=False, widget=widget)
+def ids_in(text: str) -> list[UUID]:
+    return list(dict.fromkeys(UUID(each) for each in _UUID.findall(text)))[:MOST_IDS]
 
 
 def midnight(day: date | None) -> datetime | None:
     return datetime.combine(day, time.min, UTC) if day else None
 
 
-class DocumentFilter(FilterForm):
+class DocumentFilter(ListFilter):
     """Finds documents by their ids, or as the API does within a workspace.
 
     Args:
         documents: those that the user may see.
-        own: the workspaces that the user may choose from, id → what to call it; None for all.
+        own: the workspace that an admin looks at; None for those who see all.
     """
 
-    q = SearchField(
-        "The id, its first 8 characters, or a URL of the API with it; within a workspace, words of "
-        "the title, or a recipient’s whole e-mail",
-        "Document id or title",
+    q = forms.CharField(
+        label="Document id or title",
+        help_text="The id, or a URL of the API with it; within a workspace, words of the title, or "
+        "a recipient’s whole e-mail",
+        required=False,
+        max_length=500,
+        widget=forms.TextInput({"type": "search", "autocomplete": "off"}),
     )
-    workspace: forms.Field = WorkspaceField()
+    workspace_id__exact = linked("Workspace")
     status = any_of("Status", DocumentStatus.choices)
     recipient = forms.CharField(
         label="Recipient’s e-mail", help_text="Whole", required=False, max_length=TEXT_MAX
     )
     recipient_status = any_of("Recipient’s status", RecipientStatus.choices)
-    created_from, created_before = day("Created from"), day("Created before")
+    created_from, created_before = day("Created from (UTC)"), day("Created before (UTC)")
     ids: list[UUID]  # what `q` finds, whatever other filters but the workspace say
 
-    def __init__(
-        self, data: QueryDict, documents: QuerySet[Document], own: Mapping[UUID, str] | None
-    ) -> None:
+    def __init__(self, data: QueryDict, documents: QuerySet[Document], own: UUID | None) -> None:
         super().__init__(data)
         self.documents, self.own = documents, own
-        if own is not None:
-            field = self.fields["workspace"] = own_workspace_field(own)
-            field.choices = [("", "Choose one"), *((str(id), own[id]) for id in own)]
 
-    def clean_workspace(self) -> UUID | None:
-        chosen: UUID | None = self.cleaned_data["workspace"]
-        return next(iter(self.own)) if not chosen and self.own and len(self.own) == 1 else chosen
+    @property
+    def workspace_id(self) -> UUID | None:
+        return self.own or self.cleaned_data.get("workspace_id__exact")
+
+    def condition(self) -> Q:
+        return Q()
 
     def clean(self) -> None:
-        text, workspace_id = self.cleaned_data.get("q", ""), self.cleaned_data.get("workspace")
+        text = self.cleaned_data.get("q", "")
         self.ids = ids_in(text)
-        if digits := beginning_in(text):
-            self.ids = beginning_with(digits, self.documents)
-        if text and not self.ids and not digits and not workspace_id:
+        if text and not self.ids and not self.workspace_id:
             self.add_error(
-                "q", "There is no document id in this. An id is a UUID. Or choose a workspace."
+                "q",
+                "There is no document id in this. An id is a UUID. Or open the documents of a "
+                "workspace, from its page.",
             )
 
     def search(self) -> Search:
@@ -91,7 +99,7 @@ class DocumentFilter(FilterForm):
 
     def page(self, after: Position | None, size: int) -> Page:
         """The next documents. The form is valid; words that are not become its error."""
-        workspace_id = self.cleaned_data["workspace"]
+        workspace_id = self.workspace_id
         ids: list[Any] = self.ids
         older, within = None, Q()
         if workspace_id:
@@ -109,13 +117,7 @@ class DocumentFilter(FilterForm):
         return Page(list(rows), None, older)
 
 
-def beginning_with(digits: str, documents: QuerySet[Document]) -> list[UUID]:
-    first, last = (UUID(digits + d * 24) for d in "0f")
-    found = documents.filter(pk__gte=first, pk__lte=last).order_by("pk")
-    return list(found.values_list("pk", flat=True)[:MOST])
-
-
-class DocumentChangeList(KeysetChangeList):
+class DocumentChangeList(LogChangeList):
     form: DocumentFilter
 
     def get_page(self, after: Position | None, before: Position | None) -> Page:
@@ -130,16 +132,14 @@ class DocumentChangeList(KeysetChangeList):
     @property
     def empty_text(self) -> str:
         values = self.form.cleaned_data
-        if values["q"] and not values["workspace"]:
-            if self.form.own is not None:
-                return "No document of your workspaces has this id."
+        if values["q"] and not self.form.workspace_id:
             return "No document has this id. Deleted documents are found too."
-        if not values["workspace"]:
-            return "Search for the id of a document, or choose a workspace."
+        if not self.form.workspace_id:
+            return "Search for the id of a document, or open a workspace’s documents from its page."
         if self.older_url:
             return "Nothing matches on this page. Older documents may match."
         if not self.is_first:
             return "Nothing older matches."
-        if self.form.changed_data not in ([], ["workspace"]):
+        if self.form.changed_data not in ([], ["workspace_id__exact"]):
             return "No document of this workspace matches, or has this id."
         return "This workspace has no documents."

@@ -8,10 +8,10 @@ from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.html import format_html
 
-from audit.admin.links import page_and_entries, pages_of
 from audit.models import Action, AuditEntry
 from audit.scope import scope_of
 from config.console.formatting import isolated
+from config.console.links import LOG, key_link
 from documents.models import Document, Recipient
 
 MOST = 50  # entries of the audit log that are shown
@@ -78,8 +78,7 @@ def _of_recipient(recipient: Recipient) -> Iterator[Event]:
 def _of_entries(request: HttpRequest, entries: list[AuditEntry]) -> Iterator[Event]:
     for entry in entries:
         if entry.action == Action.DOCUMENT_DOWNLOADED:
-            pages = pages_of(request, entry.workspace_id)
-            key = page_and_entries(pages, entry.key_label, "key_id", entry.key_id)
+            key = key_link(entry, LOG, own=not scope_of(request).everything)
             text = format_html("Downloaded ({}) with {}", entry.file_type, key)
         else:
             by = format_html(" by {}", isolated(entry.person)) if entry.person else ""

@@ -111,26 +111,21 @@ class ChosenForm(forms.Form):
 
 
 class OwnWorkspaceForm(OnceForm):
-    """Something new in an own workspace; asks for it, if the user is an admin of several."""
+    """Something new in the workspace that was looked at when the form was opened."""
 
     workspace = forms.ModelChoiceField(
-        Workspace.objects.none(), empty_label="Choose where it belongs"
+        Workspace.objects.none(),
+        widget=forms.HiddenInput,
+        error_messages={"invalid_choice": "You are no admin of this workspace any more."},
     )
 
-    def __init__(self, *args: Any, by: User, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, by: User, workspace: Workspace, **kwargs: Any) -> None:
+        kwargs["initial"] = {**kwargs.get("initial", {}), "workspace": workspace.pk}
         super().__init__(*args, by=by, **kwargs)
-        self.workspaces = list(Workspace.objects.administered_by(by).order_by("name", "id"))
-        if len(self.workspaces) == 1:
-            del self.fields["workspace"]
-        else:
-            own = Workspace.labels({each.id: each.name for each in self.workspaces})
-            choices: Any = self.fields["workspace"]
-            choices.queryset = Workspace.objects.administered_by(by).order_by("name", "id")
-            choices.label_from_instance = lambda workspace: own.get(workspace.id, workspace.name)
+        own: Any = self.fields["workspace"]
+        own.queryset = Workspace.objects.administered_by(by)
+        self.looked_at = workspace
 
     def facts(self) -> dict[str, str]:
-        return {} if "workspace" in self.fields else {"Workspace": self.workspaces[0].name}
-
-    def chosen_workspace(self) -> Workspace:
-        chosen: Workspace = self.cleaned_data.get("workspace") or self.workspaces[0]
-        return chosen
+        sent = getattr(self, "cleaned_data", {}).get("workspace")
+        return {"Workspace": (sent or self.looked_at).name}

@@ -1,6 +1,4 @@
 import uuid
-from collections import Counter
-from collections.abc import Mapping
 from importlib import import_module
 
 from django.conf import settings
@@ -36,11 +34,6 @@ class WorkspaceQuerySet(models.QuerySet["Workspace"]):
             return self.none()
         return self.filter(memberships__in=Membership.objects.admins().filter(user=user))
 
-    def names_for_admin(self, user: User | AnonymousUser) -> dict[uuid.UUID, str]:
-        """The workspaces whose admin the user is, sorted by name: id → name."""
-        own = self.administered_by(user).order_by("name", "id")
-        return dict(own.values_list("id", "name"))
-
 
 class Workspace(models.Model):
     """A tenant: it owns documents and keys, and has no access to those of another one."""
@@ -66,15 +59,6 @@ class Workspace(models.Model):
     @property
     def label(self) -> str:
         return label(self.id, self.name)
-
-    @staticmethod
-    def labels(names: Mapping[uuid.UUID, str]) -> dict[uuid.UUID, str]:
-        """The workspaces' names for a list of all of them: id → name.
-
-        Equal names get the first characters of their ids. If the list may lack some, use `label`.
-        """
-        count = Counter(names.values())
-        return {id: label(id, name) if count[name] > 1 else name for id, name in names.items()}
 
     def is_administered_by(self, user: User | AnonymousUser) -> bool:
         return Workspace.objects.administered_by(user).filter(pk=self.pk).exists()

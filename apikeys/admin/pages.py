@@ -1,6 +1,5 @@
 """The pages of one key: what is known of it, and what can be done with it."""
 
-from collections.abc import Iterable
 from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
@@ -8,21 +7,24 @@ from django.urls import reverse
 from django.utils.html import format_html
 
 from apikeys.admin.warnings import refusal_warning, sentence
-from apikeys.forms import RollForm
+from apikeys.forms import NewKeyForm, RollForm
 from apikeys.models import AlreadyEnded, AlreadyIssued, ApiKey
 from apikeys.usage import report
 from apikeys.usage.models import KeyAddress, KeyUsage, RefusedRequest
-from audit.admin.links import filtered_log_url, refused_requests_url
-from audit.admin.search import parsed
 from audit.models import Action, AuditEntry
+from audit.scope import own_scope
 from config.console.formatting import isolated
+from config.console.links import LOG, REFUSED, filtered, parsed
 from config.console.object_page import ActionPage, ObjectPage, Prompt, Refused
-from workspaces.directory import label_for, own_workspaces
 from workspaces.models import Workspace
 from workspaces.plans import WITH_API
 
 LIST = "admin:apikeys_apikey_changelist"
 REFUSED_SHOWN = 5
+ALREADY_ISSUED = (
+    "Nothing was created: this form has already created its key. A key is shown only once; if you "
+    "did not copy it, delete it and create another."
+)
 
 
 class KeyPage(ObjectPage):
@@ -33,15 +35,19 @@ class KeyPage(ObjectPage):
         try:
             return super().dispatch(request, *args, **kwargs)
         except Http404:
-            key_id, own = parsed(kwargs["object_id"]), list(own_workspaces(request))
-            deleted = AuditEntry.objects.filter(workspace_id__in=own, action=Action.KEY_DELETED)
-            if key_id is None or not deleted.filter(key_id=key_id).exists():
+            key_id = parsed(kwargs["object_id"])
+            deleted = AuditEntry.objects.filter(
+                own_scope(request).visible(), action=Action.KEY_DELETED, key_id=key_id
+            )
+            if key_id is None or not (entry := deleted.first()):
                 raise
-            return HttpResponseRedirect(filtered_log_url(key_id__exact=key_id))
+            of = {"workspace_id__exact": entry.workspace_id, "key_id__exact": key_id}
+            return HttpResponseRedirect(filtered(LOG, **of))
 
     def context(self) -> dict[str, Any]:
         key = self.obj
         days = report.daily(KeyUsage.objects.filter(key_id=key.id), "key_id")[key.id]
+        of = {"workspace_id__exact": key.workspace_id}
         refused = RefusedRequest.objects.filter(key_id=key.id).order_by("-created_at", "-id")
         return {
             "title": key.name,
@@ -49,18 +55,56 @@ class KeyPage(ObjectPage):
             "usage": report.total(days),
             "chart": report.chart(days),
             "refused": refused[:REFUSED_SHOWN],
-            "refused_url": refused_requests_url(key_id__exact=key.id),
+            "refused_url": filtered(REFUSED, key_id__exact=key.id, **of),
             "addresses": KeyAddress.objects.filter(key_id=key.id).order_by("-last_seen", "address"),
-            "workspace_label": label_for(self.request, key.workspace),
             "refusal": refusal_warning(key.workspace),
-            "log_url": filtered_log_url(key_id__exact=key.id),
+            "log_url": filtered(LOG, key_id__exact=key.id, **of),
         }
 
 
-def require_plan(workspaces: Iterable[Workspace]) -> None:
-    given = list(workspaces)
-    if not any(each.plan in WITH_API for each in given):
-        raise Refused(sentence("no_plan", workspace=given[0]))
+def require_plan(workspace: Workspace) -> None:
+    if workspace.plan not in WITH_API:
+        raise Refused(sentence("no_plan", workspace=workspace))
+
+
+class CreateKey(ActionPage):
+    template_name = "admin/apikeys/apikey/new.html"
+    form_class = NewKeyForm
+
+    def is_allowed(self) -> bool:
+        """Without a plan that has the API, `check` says so."""
+        allowed: bool = self.section.has_view_permission(self.request)
+        return allowed
+
+    def check(self) -> None:
+        require_plan(own_scope(self.request).workspace)
+
+    def form_arguments(self) -> dict[str, Any]:
+        return {"by": self.user, "workspace": own_scope(self.request).workspace}
+
+    def prompt(self) -> Prompt:
+        return Prompt(
+            title="Create an API key",
+            button="Create the key",
+            warnings=filter(None, [refusal_warning(own_scope(self.request).workspace)]),
+            facts=self.form.facts(),
+        )
+
+    def run(self) -> HttpResponse:
+        values = self.form.cleaned_data
+        require_plan(values["workspace"])
+        try:
+            key, raw = ApiKey.objects.issue(
+                workspace=values["workspace"],
+                name=values["name"],
+                by=self.user,
+                expires_at=self.form.expires_at(),
+                id=values["new_id"],
+            )
+        except AlreadyIssued:
+            raise Refused(ALREADY_ISSUED) from None
+        response: HttpResponse = self.section.created(self.request, key, raw)
+        return response
 
 
 class RollKey(ActionPage):
@@ -69,7 +113,7 @@ class RollKey(ActionPage):
     form_class = RollForm
 
     def check(self) -> None:
-        require_plan([self.obj.workspace])
+        require_plan(self.obj.workspace)
         if self.obj.state.has_ended:
             raise self.ended()
 
@@ -92,7 +136,7 @@ class RollKey(ActionPage):
             button="Roll the key",
             sentences=[format_html(text, isolated(self.obj.name), self.obj.prefix)],
             warnings=filter(None, warnings),
-            facts={"Workspace": label_for(self.request, self.obj.workspace)},
+            facts={"Workspace": self.obj.workspace.name},
         )
 
     def run(self) -> HttpResponse:
@@ -103,7 +147,7 @@ class RollKey(ActionPage):
         except AlreadyEnded:
             raise self.ended() from None
         except AlreadyIssued:
-            raise Refused(self.section.already_issued, reverse(LIST)) from None
+            raise Refused(ALREADY_ISSUED, reverse(LIST)) from None
         response: HttpResponse = self.section.created(self.request, key, raw, old=self.obj)
         return response
 
@@ -116,7 +160,7 @@ class EndKey(ActionPage):
     done = ""
 
     def context(self) -> dict[str, Any]:
-        return {"key": self.obj, "workspace": label_for(self.request, self.obj.workspace)}
+        return {"key": self.obj, "workspace": self.obj.workspace.name}
 
     def end(self) -> None:
         raise NotImplementedError

@@ -1,103 +1,70 @@
-"""Refused requests in the admin: all for support, those of their workspaces for admins."""
+"""Refused requests in the console: all for support, those of their workspace for admins."""
 
-import re
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import Any
-from uuid import UUID
 
+from django import forms
 from django.contrib import admin
-from django.core.exceptions import ValidationError
 from django.db.models import Q, QuerySet, Value
 from django.http import HttpRequest
 from django.template.loader import render_to_string
+from django.utils.html import format_html
 from django.utils.safestring import SafeString
+from django.utils.text import capfirst
 
 from apikeys.usage import report
-from apikeys.usage.models import SENT_LENGTH, KeyUsage, RefusedRequest, clean
-from audit.admin.base import ScopedAdmin
-from audit.admin.filters import id_field
-from audit.admin.periods import LogChangeList, LogFilter
-from audit.admin.search import Recognised, ids_in, recognise
-from audit.scope import scope_of, sees_every_workspace
+from apikeys.usage.models import KeyUsage, RefusedRequest
+from audit.scope import ScopedAdmin, scope_of, sees_every_workspace, suspended_warnings
+from config.console import lists
 from config.console.base import request_user
-from config.console.changelist import SearchField, any_of
+from config.console.formatting import isolated, time_tag
+from config.console.links import LOG, REFUSED, WORKSPACE, key_link, list_link, page_link
+from config.templatetags.console import copyable
 from workspaces.permissions import is_operator
 
 STATUSES = (400, 401, 402, 403, 404, 405, 410, 412, 416, 429, 500, 503)
-CAN_BE_FOUND = (
-    "A request id, a URL of the API, the id of a key or a workspace, or the first 12 characters of "
-    "a key"
-)
-_PATH = re.compile(r"/api/[^\s?#\"'`“”‘’,;<>]+")
+MILD = (400, 404)
+WORKSPACES = ("workspace_id", "claimed_workspace_id")
 LATEST = 5  # on the start page
+NOT_KEPT = (
+    "This Request-Id is not kept, or of no refused request. Of equal requests in one minute, the "
+    "first 60 are kept; of different ones, 20. The others are only counted: look for the key."
+)
 
 
-def recognised(text: str) -> list[Recognised]:
-    """What finds refused requests: first of all a path, which may contain ids."""
-    if path := _PATH.search(text):
-        stored = clean(path[0], SENT_LENGTH)
-        return [Recognised("Path", stored, (Q(path=stored),))]
-    if ids := ids_in(text):
-        return [_any_id(id) for id in ids]
-    others = ("Address", "Login", "Beginning of a request id")
-    return [each for each in recognise(text) if each.what not in others]
+class RefusedFilter(lists.LogFilter):
+    """What the list can be narrowed by; `apikeys.usage.models` has the indexes."""
 
+    status__exact = lists.any_of("Status", [(str(status), status) for status in STATUSES])
+    key_id__exact = lists.linked("API key")
+    request_id = lists.linked("Request id")
+    path__exact = lists.linked("Path", forms.CharField)
+    searched = ("request_id", "key_id__exact", "path__exact")
 
-def _any_id(id: UUID) -> Recognised:
-    conditions = (Q(request_ids__contains=[id]), Q(key_id=id), Q(workspace_id=id))
-    return Recognised("Id of a request, key or workspace", str(id), conditions)
+    def condition(self) -> Q:
+        id = self.cleaned_data["request_id"]
+        return super().condition() & (Q(request_ids__contains=[id]) if id else Q())
 
-
-class RefusedFilter(LogFilter):
-    """The filters of the list; `apikeys.usage.models` has the indexes."""
-
-    q = SearchField(CAN_BE_FOUND)
-    status__exact = any_of("Status", [(str(status), status) for status in STATUSES])
-    key_id__exact = id_field("API key")  # set by links
-
-    def clean_q(self) -> str:
-        text: str = self.cleaned_data["q"]
-        self.recognised = recognised(text) if text else []
-        if text and not self.recognised:
-            raise ValidationError(f"This cannot be searched for. {CAN_BE_FOUND} can.")
-        return text
-
-    def alternatives(self) -> list[Q]:
-        """Admins find a request with a deleted key by its whole id only."""
-        own = list(self.scope.workspaces)
-        ids = ids_in(self.cleaned_data["q"]) if own else []
-        claimed = [Q(claimed_workspace_id__in=own, request_ids__contains=[id]) for id in ids]
-        return [*super().alternatives(), *claimed]
-
-    def chip_text(self, name: str, rows: Sequence[Any]) -> str:
-        if rows and name == "key_id__exact":
-            return str(rows[0].key_name)
-        return super().chip_text(name, rows)
+    @property
+    def nothing(self) -> str:
+        return NOT_KEPT if self.cleaned_data["request_id"] else super().nothing
 
 
 @admin.register(RefusedRequest)
-class RefusedRequestAdmin(ScopedAdmin):
+class RefusedRequestAdmin(ScopedAdmin, lists.LogAdmin):
     """Which requests were refused, and why: the answer to a quoted Request-Id."""
 
+    nouns = "refused requests"
     empty_text = "No request was refused in the last 30 days."
     menu_position = 35
     filter_form = RefusedFilter
-    change_list_template = "admin/usage/refusedrequest/change_list.html"
-    change_form_template = "admin/usage/refusedrequest/page.html"
 
-    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        claimed = obj is not None and scope_of(request).includes(obj.claimed_workspace_id)
-        return claimed or super().has_view_permission(request, obj)
+    def has_module_permission(self, request: HttpRequest) -> bool:
+        """The menu leads to the audit log, whose page leads here."""
+        return False
 
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        if (scope := scope_of(request)).everything:
-            return super().get_queryset(request)
-        own = list(scope.workspaces)
-        visible = Q(workspace_id__in=own) | Q(claimed_workspace_id__in=own)
-        return RefusedRequest.objects.filter(visible)
-
-    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[LogChangeList]:
-        return LogChangeList
+    def warnings(self, request: HttpRequest) -> list[str]:
+        return [*suspended_warnings(request), *super().warnings(request)]
 
     def panels(self, request: HttpRequest) -> list[SafeString]:
         """All requests for operators, refused ones of known keys for support."""
@@ -110,3 +77,49 @@ class RefusedRequestAdmin(ScopedAdmin):
             rows = known.order_by("-created_at", "-id")[:LATEST]
             panels.append(render_to_string("admin/usage/panels/support.html", {"rows": rows}))
         return panels
+
+    # --- Requests with a deleted key, which admins find by the whole Request-Id only
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[RefusedRequest]:
+        scope = scope_of(request)
+        if scope.everything or not scope.workspace or "request_id" not in request.GET:
+            return super().get_queryset(request)
+        claimed = Q(claimed_workspace_id=scope.workspace.pk)
+        return self.rows(request).filter(scope.condition() | claimed)
+
+    def visible(self, request: HttpRequest) -> Q:
+        visible, claimed = (scope_of(request).visible(f) for f in WORKSPACES)
+        return visible | claimed if visible else visible
+
+    # --- A row
+
+    def line(self, request: HttpRequest, row: RefusedRequest) -> lists.Line:
+        word = f"{row.requests:,} × {row.status}" if row.requests > 1 else str(row.status)
+        colour = "warn" if row.status in MILD else "bad"
+        who = key_link(row, REFUSED, own=not scope_of(request).everything) or isolated(row.address)
+        return lists.Line(word, colour, who, isolated(reason(request, row)))
+
+    def facts(self, request: HttpRequest, row: RefusedRequest) -> Iterable[tuple[str, Any]]:
+        yield "Time", time_tag(row.created_at)
+        if row.requests > 1:
+            last = time_tag(row.last_at)
+            yield "Requests", format_html("{}, the last one {}", f"{row.requests:,}", last)
+        if row.others:
+            yield "Others", f"{row.others:,} different ones in this minute were only counted"
+        yield "Cause", row.cause
+        yield "Response", row.response_text
+        yield "Reason", reason(request, row)
+        yield "API key", key_link(row, REFUSED, own=not scope_of(request).everything)
+        yield "Workspace", page_link(WORKSPACE, row.workspace_name, row.workspace_id)
+        yield "Address", row.address
+        yield "User agent", row.user_agent
+        yield "Request", format_html("<code>{} {}</code>", row.method, isolated(row.path))
+        kept = f"of the first one; {len(row.request_ids)} are kept" if row.requests > 1 else ""
+        yield "Request id", format_html("{} {}", copyable(row.request_ids[0].hex), kept)
+        yield "Audit log", list_link(LOG, "Entries of the key", key_id__exact=row.key_id)
+
+
+def reason(request: HttpRequest, row: RefusedRequest) -> str:
+    """The true reason for support; what the model says for admins."""
+    everything = scope_of(request).everything
+    return capfirst(row.reason if everything else row.public_reason)

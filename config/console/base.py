@@ -1,15 +1,15 @@
 """Base classes of the admin's sections."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, cast
-from uuid import UUID
+from urllib.parse import urlencode
 
 from django.contrib import admin, messages
 from django.contrib.admin.exceptions import DisallowedModelAdminLookup, DisallowedModelAdminToField
 from django.contrib.admin.options import IncorrectLookupParameters
 from django.contrib.admin.views.main import ERROR_FLAG, ChangeList
 from django.core.exceptions import PermissionDenied
-from django.db.models import Model, QuerySet, UUIDField
+from django.db.models import Model, UUIDField
 from django.forms import Media
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
@@ -17,6 +17,10 @@ from django.urls import URLPattern, path, reverse
 from django.utils.safestring import SafeString
 from django.utils.text import capfirst
 from django.views import View
+from django.views.decorators.http import require_safe
+
+from config.console.links import parsed
+from config.request.redaction import public_part
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import User
@@ -37,23 +41,11 @@ class NoPermissions:
     has_add_permission = has_change_permission = has_delete_permission = has_view_permission
 
 
-class ChoiceFilter(admin.SimpleListFilter):
-    """A filter of a list, which applies also when there is nothing to choose."""
-
-    options: Mapping[str, tuple[str, Callable[[Any], QuerySet[Any]]]] = {}  # value → label, filter
-
-    def has_output(self) -> bool:
-        return True
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [(value, label) for value, (label, _) in self.options.items()]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        if not (value := self.value()):
-            return queryset
-        if value not in self.options:
-            raise IncorrectLookupParameters
-        return self.options[value][1](queryset)
+def read_only(url: URLPattern) -> URLPattern:
+    """One of Django's own pages, which responds 405 to anything but GET and HEAD."""
+    if not (url.name or "").endswith("_add"):
+        url.callback = require_safe(url.callback)
+    return url
 
 
 class SectionAdmin(NoPermissions, ModelAdmin):
@@ -96,7 +88,7 @@ class SectionAdmin(NoPermissions, ModelAdmin):
                 for name, part in own.items()
             ),
             # The last of these matches any path.
-            *(each for each in super().get_urls() if each.name not in own),
+            *(read_only(each) for each in super().get_urls() if each.name not in own),
         ]
 
     @property
@@ -106,7 +98,8 @@ class SectionAdmin(NoPermissions, ModelAdmin):
 
     def filter_parameters(self, request: HttpRequest) -> set[str]:
         filters = self.get_list_filter(request)
-        return {getattr(each, "parameter_name", f"{each}__exact") for each in filters}
+        names = {getattr(each, "parameter_name", f"{each}__exact") for each in filters}
+        return names | {f"{each}__id__exact" for each in filters if isinstance(each, str)}
 
     def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
         return lookup in self.filter_parameters(request)
@@ -140,11 +133,8 @@ class SectionAdmin(NoPermissions, ModelAdmin):
         None in place of objects if this section cannot be searched for such a text.
         """
         rows = self.get_queryset(request)
-        if isinstance(self.opts.pk, UUIDField):
-            try:
-                return list(rows.filter(pk=UUID(text))), ""
-            except ValueError:
-                pass
+        if isinstance(self.opts.pk, UUIDField) and (id := parsed(text)):
+            return list(rows.filter(pk=id)), ""
         if not self.search_fields:
             return None, ""
         rows, _ = self.get_search_results(request, rows, text)
@@ -156,6 +146,10 @@ class SectionAdmin(NoPermissions, ModelAdmin):
     def changelist_view(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
+        if (key := public_part(request.GET.get("q", ""))) not in ("", request.GET.get("q")):
+            # The browser's history keeps the target of a redirect, not what was redirected.
+            query = {**request.GET.dict(), "q": key}
+            return HttpResponseRedirect(f"{request.path}?{urlencode(query)}")
         context = {
             "title": capfirst(self.nouns),
             "warnings": self.warnings(request),
@@ -189,7 +183,7 @@ class SectionAdmin(NoPermissions, ModelAdmin):
     def url_of(self, obj: Model) -> str:
         return reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_change", args=[obj.pk])
 
-    def history_url(self, obj: Model) -> str:
+    def history_url(self, obj: Any) -> str:
         raise NotImplementedError
 
     def history_view(

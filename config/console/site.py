@@ -93,11 +93,12 @@ class Site(admin.AdminSite):
         is_operator = isinstance(request.user, User) and request.user.is_superuser
         checks = system.checks(system.KEPT, system.WAIT_SECONDS) if is_operator else None
         problems, panels = list(checks.problems if checks else []), []
-        for each in shown:
-            late = LATE.format(capfirst(each.nouns))
-            problems += part(partial(each.urgent_warnings, request), late)
-            box = format_html('<section class="panel"><p>{}</p></section>', late)
-            panels += part(partial(each.panels, request), box)
+        with part_limits(PART_SECONDS):
+            for each in shown:
+                late = LATE.format(capfirst(each.nouns))
+                problems += part(partial(each.urgent_warnings, request), late)
+                box = format_html('<section class="panel"><p>{}</p></section>', late)
+                panels += part(partial(each.panels, request), box)
         context = {
             "problems": sorted(problems, key=lambda each: getattr(each, "state", "warn")),
             "checks": checks,
@@ -109,8 +110,7 @@ class Site(admin.AdminSite):
 def part(read: Callable[[], list[Any]], otherwise: Any) -> list[Any]:
     """What is read, or the text if that fails or is late: a part of the page fails alone."""
     try:
-        with part_limits(PART_SECONDS):
-            return read()
+        return read()
     except Exception:
         logger.exception("The start page: %s", otherwise)
         return [otherwise]

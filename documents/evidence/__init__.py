@@ -138,7 +138,7 @@ class _File:
             values: dict[str, Any] = {
                 "document_id": trail.document_id,
                 "everything": trail.scope.everything,
-                "workspaces": list(trail.scope.workspaces),
+                "workspaces": trail.workspaces,
                 "size": newest.size,
             }
             cursor.execute(_ENTRIES, values)

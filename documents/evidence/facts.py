@@ -23,17 +23,18 @@ class Trail:
     def __init__(self, document_id: UUID, scope: Scope) -> None:
         self.document_id = document_id
         self.scope = scope
+        self.workspaces = [] if scope.everything else list(scope.own.values_list("pk", flat=True))
 
     @property
     def document(self) -> Document | None:
         """The document, also a deleted one; None if its row does not exist any more."""
-        documents = Document.objects.filter(self.scope.condition(), pk=self.document_id)
+        documents = Document.objects.filter(self.scope.visible(), pk=self.document_id)
         return documents.select_related("workspace", *FILE_TYPES).first()
 
     @property
     def entries(self) -> QuerySet[AuditEntry]:
         return AuditEntry.objects.filter(
-            self.scope.condition(), document_id=self.document_id, workspace_id__isnull=False
+            self.scope.visible(), document_id=self.document_id, workspace_id__isnull=False
         )
 
     def exists(self) -> bool:

@@ -6,10 +6,9 @@ from django.http import Http404, HttpRequest, HttpResponseRedirect
 from django.http.response import HttpResponseBase
 from django.views.decorators.http import require_GET
 
-from audit.admin.links import filtered_log_url
-from audit.admin.search import parsed
-from audit.admin.sending import send
 from audit.scope import scope_of
+from audit.sending import send
+from config.console.links import LOG, filtered, parsed
 from config.console.reauthentication import recent_sign_in_required
 from documents.evidence import EvidenceRefused, export
 from documents.evidence.facts import Trail
@@ -31,7 +30,7 @@ def evidence_file(request: HttpRequest, object_id: str) -> HttpResponseBase:
     if document_id is None or not (trail := Trail(document_id, scope)).exists():
         raise Http404
     recent_sign_in_required(request)
-    entries_url = filtered_log_url(document_id__exact=trail.document_id)
+    entries_url = filtered(LOG, document_id__exact=trail.document_id)
     make, name = partial(export, trail, most=MOST), f"evidence-{trail.document_id}.json"
     try:
         return send(request, make, name=name, content_type="application/json")

@@ -94,6 +94,7 @@ class Delivery(models.Model):
     endpoint = models.ForeignKey(
         Endpoint, models.CASCADE, related_name="deliveries", db_index=False
     )
+    workspace_id = models.UUIDField()  # the endpoint's, which does not change
     event_id = models.UUIDField()
     type = models.CharField(max_length=30)
     occurred_at = models.DateTimeField()
@@ -136,12 +137,19 @@ class Delivery(models.Model):
             # An endpoint's deliveries, newest first, and those in one state.
             models.Index("endpoint", *NEWEST_FIRST, name="delivery_newest"),
             models.Index("endpoint", "state", *NEWEST_FIRST, name="delivery_state_newest"),
+            # The same of a workspace, and of all workspaces.
+            models.Index("workspace_id", *NEWEST_FIRST, name="delivery_workspace"),
+            models.Index(*NEWEST_FIRST, name="delivery_all"),
             # A search for an event's id.
             models.Index("event_id", name="delivery_event"),
         ]
 
     def __str__(self) -> str:
         return f"{self.type} to {self.endpoint_id}"
+
+    @property
+    def workspace_name(self) -> str:
+        return self.endpoint.workspace.name
 
     @property
     def public_event_id(self) -> str:

@@ -152,6 +152,7 @@ def delete(endpoint: Endpoint, *, by: User) -> None:
 def send_test_event(endpoint: Endpoint, *, by: User) -> None:
     now = _existing().get(pk=endpoint.pk)
     now.deliveries.create(
+        workspace_id=now.workspace_id,
         event_id=uuid.uuid4(),
         type=TEST_EVENT,
         occurred_at=Now(),

@@ -9,9 +9,9 @@ BEGIN
         WHERE workspace_id = NEW.workspace_id AND enabled AND deleted_at IS NULL
             AND NEW.type = ANY (types)
     ) THEN
-        INSERT INTO public.webhooks_delivery (endpoint_id, event_id, type, occurred_at,
-            document_id, status, sequence, state, attempts)
-        SELECT id, NEW.uuid, NEW.type, NEW.occurred_at, NEW.document_id, NEW.status, NEW.id,
+        INSERT INTO public.webhooks_delivery (endpoint_id, workspace_id, event_id, type,
+            occurred_at, document_id, status, sequence, state, attempts)
+        SELECT id, workspace_id, NEW.uuid, NEW.type, NEW.occurred_at, NEW.document_id, NEW.status, NEW.id,
             'PENDING', 0
         FROM public.webhooks_endpoint
         WHERE workspace_id = NEW.workspace_id AND enabled AND deleted_at IS NULL

@@ -61,6 +61,7 @@ def test_key_search_cuts_a_raw_key_in_the_address(acme: Tenant, ada: Client) -> 
 def test_key_creation_needs_a_name_and_may_have_an_expiry(ada: Client) -> None:
     html = body(ada.get(NEW)).split("<main")[1]
     assert re.findall(r'<(?:input|select) [^>]*name="(\w+)"[^>]* required', html) == ["name"]
+    assert '<option value="90" selected>' in html
     raw_of(create_key(ada))
     assert ApiKey.objects.get(name="CRM sync").expires_at is None
     response = create_key(ada, "  Ünï <b>& co</b> 👩‍💻  ", expires="90")
@@ -96,7 +97,7 @@ def test_key_is_shown_once_in_one_response_and_works(
 
 
 def test_key_creation_sent_again_creates_nothing_and_says_so(acme: Tenant, ada: Client) -> None:
-    form = {**form_of(body(ada.get(NEW))), "name": "CRM sync"}
+    form = {**form_of(body(ada.get(NEW))), "name": "CRM sync", "expires": "never"}
     raw = raw_of(ada.post(NEW, form))
     again = ada.post(NEW, form, follow=True)
     assert "Nothing was created" in body(again)
@@ -119,7 +120,11 @@ def test_key_creation_and_rolling_are_refused_if_there_are_too_many(
 ) -> None:
     raw_of(create_key(ada))
     text = "a workspace may have 2 active keys. Revoke or delete one that is not needed."
-    data = {**form_of(body(ada.get(page_of(acme.key, "roll")))), "old_key_ends": "24"}
+    data = {
+        **form_of(body(ada.get(page_of(acme.key, "roll")))),
+        "old_key_ends": "24",
+        "expires": "never",
+    }
     for url, fields in ((NEW, {"name": "Third"}), (page_of(acme.key, "roll"), {})):
         response = ada.post(url, {**data, **form_of(body(ada.get(url))), **fields}, follow=True)
         assert text in body(response)
@@ -181,16 +186,20 @@ def test_key_creation_form_belongs_to_one_user(acme: Tenant, umbrella: Tenant, a
         assert not ApiKey.objects.filter(name="Mine").exists()
 
 
-def test_key_creation_offers_the_workspaces_of_an_admin_of_several(
+def test_key_is_created_in_the_workspace_that_the_form_names(
     acme: Tenant, umbrella: Tenant, frozen: Tenant, ada: Client
 ) -> None:
+    """That is the one that was looked at, also if the user has switched to another since."""
     Membership.objects.create(
         workspace=umbrella.workspace, user=acme.admin, role=Membership.Role.ADMIN
     )
-    assert "errornote" in body(create_key(ada))
     assert "errornote" in body(create_key(ada, workspace=str(frozen.workspace.pk)))
-    raw_of(create_key(ada, workspace=str(umbrella.workspace.pk)))
-    assert ApiKey.objects.get(name="CRM sync").workspace == umbrella.workspace
+    form = {**form_of(body(ada.get(NEW))), "name": "CRM sync", "expires": "never"}
+    ada.post(page_of(umbrella.workspace, "switch"))
+    raw_of(ada.post(NEW, form))
+    assert ApiKey.objects.get(name="CRM sync").workspace == acme.workspace
+    raw_of(create_key(ada, "Another"))
+    assert ApiKey.objects.get(name="Another").workspace == umbrella.workspace
 
 
 def test_keys_are_created_and_rolled_on_plans_with_the_api_only(
@@ -198,16 +207,17 @@ def test_keys_are_created_and_rolled_on_plans_with_the_api_only(
 ) -> None:
     client.force_login(freebie.admin)
     upgrade = f'<a href="{settings.UPGRADE_URL}">Change the plan</a>'
-    data = {"name": "New", "new_id": "x", "old_key_ends": "0"}
+    data = {"name": "New", "new_id": "x", "old_key_ends": "0", "expires": "never"}
     for url in (NEW, page_of(freebie.key, "roll")):
         for response in (client.get(url, follow=True), client.post(url, data, follow=True)):
             assert upgrade in body(response)
     # Of several workspaces, the others can have new keys.
     Membership.objects.create(workspace=acme.workspace, user=freebie.admin, role="ADMIN")
-    fields = {**form_of(body(client.get(NEW))), "name": "New"}
+    client.post(page_of(acme.workspace, "switch"))
+    fields = {**form_of(body(client.get(NEW))), "name": "New", "expires": "never"}
     refused = client.post(NEW, {**fields, "workspace": str(freebie.workspace.pk)}, follow=True)
     assert upgrade in body(refused)
-    raw_of(client.post(NEW, {**fields, "workspace": str(acme.workspace.pk)}))
+    raw_of(client.post(NEW, fields))
     assert set(ApiKey.objects.filter(workspace=freebie.workspace)) == {freebie.key}
     client.post(page_of(freebie.key, "revoke"))
     freebie.key.refresh_from_db()

@@ -39,7 +39,7 @@ def test_documents_admin_finds_titles_within_a_workspace_as_the_api_does(
 ) -> None:
     [mine, *_] = factories.listed(acme.workspace, 3, title=lambda n: f"Ähnlich {n}")
     [theirs] = factories.listed(umbrella.workspace, 1, title="Ähnlich 0")
-    within = f"workspace={acme.workspace.pk}"
+    within = f"workspace_id__exact={acme.workspace.pk}"
     assert shown(sam, f"?q=ahn+0&{within}", DOCUMENTS).result_list == [mine]
     assert shown(sam, f"?q={theirs.pk}&{within}", DOCUMENTS).result_list == []
     for unusable in ("!!", "a b c d e f g h i"):
@@ -50,7 +50,7 @@ def test_documents_admin_finds_titles_within_a_workspace_as_the_api_does(
 def test_documents_admin_shows_nothing_unasked(lease: Document, sam: Client) -> None:
     html = body(sam.get(DOCUMENTS))
     assert shown(sam, "", DOCUMENTS).result_list == []
-    assert "Search for the id of a document, or choose a workspace." in html
+    assert "Search for the id of a document, or open a workspace’s documents from its page." in html
     for text in ("Lease", "@example.com"):
         assert text not in html
 
@@ -148,12 +148,10 @@ def test_documents_that_are_deleted_or_of_others_do_not_exist_for_an_admin(
         response = client.get(page_of(Document(id=id)))
         assert response.status_code == 404
         pages.add(re.sub('name="csrfmiddlewaretoken" value="[^"]+"', "", body(response)))
-        for query in (f"?q={id}", f"?q={str(id)[:8]}"):
-            assert shown(client, query, DOCUMENTS).result_list == []
+        assert shown(client, f"?q={id}", DOCUMENTS).result_list == []
     assert len(pages) == 1
-    for query in (f"?workspace={umbrella.workspace.pk}", "?workspace=Umbrella"):
-        assert errors(client, query, DOCUMENTS)
-        assert "Secret" not in body(client.get(f"{DOCUMENTS}{query}"))
+    for foreign in (umbrella.workspace.pk, uid(9), "Umbrella"):
+        assert client.get(f"{DOCUMENTS}?workspace_id__exact={foreign}").status_code == 404
     assert shown(client, "?q=secret", DOCUMENTS).result_list == []
     assert viewed() == []
 
@@ -190,7 +188,7 @@ def test_document_pages_have_each_document_once(acme: Tenant, sam: Client) -> No
     made = factories.listed(
         acme.workspace, 120, created_at=lambda n: at(f"2026-01-{1 + n // 30:02} 00:00:00")
     )
-    found, listed = [], shown(sam, f"?workspace={acme.workspace.id}", DOCUMENTS)
+    found, listed = [], shown(sam, f"?workspace_id__exact={acme.workspace.id}", DOCUMENTS)
     found += listed.result_list
     while listed.older_url:
         listed = shown(sam, listed.older_url, DOCUMENTS)

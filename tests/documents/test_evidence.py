@@ -23,6 +23,7 @@ from tests.support.evidence import exported, parsed, verify
 from tests.support.factories import Tenant
 from tests.support.seals import KEY, complete_to, seal
 from tests.support.server import eventually
+from workspaces.models import Workspace
 
 pytestmark = pytest.mark.usefixtures("transactional_db", "sealing")
 
@@ -177,7 +178,7 @@ def test_evidence_has_only_entries_of_the_scope(
         action="document.viewed", workspace_id=umbrella.workspace.id, document_id=lease.id
     )
     seal()
-    scope = Scope(everything=False, workspaces={umbrella.workspace.id: "Umbrella"})
+    scope = Scope(Workspace.objects.filter(pk=umbrella.workspace.pk))
     found = json.loads("".join(evidence.export(Trail(lease.id, scope))))
     assert found["document"] is None
     assert found["files"] == []

@@ -11,6 +11,7 @@ from urllib.parse import quote
 from uuid import UUID, uuid4
 
 import pytest
+from django.contrib.admin import site
 from django.db import connection, transaction
 from django.db.models import Model
 from django.db.models.functions import Now
@@ -202,7 +203,11 @@ def feed(tenant: Tenant, after: str | None = None, **query: str) -> list[tuple[s
 
 
 def page_of(object: Model, name: str = "change") -> str:
+    """The URL of an object's page; a row of a log is opened in its list."""
     options = object._meta
+    if name == "change":
+        section: Any = site.get_model_admin(type(object))
+        return str(section.url_of(object))
     return reverse(f"admin:{options.app_label}_{options.model_name}_{name}", args=[object.pk])
 
 
@@ -219,7 +224,7 @@ def form_of(html: str) -> dict[str, str]:
 def create_key(client: Client, name: str = "CRM sync", **fields: str) -> Any:
     page = reverse("admin:apikeys_apikey_add")
     form = form_of(body(client.get(page)))
-    return client.post(page, {**form, "name": name, **fields})
+    return client.post(page, {**form, "name": name, "expires": "never", **fields})
 
 
 def raw_of(response: Any) -> str:

@@ -30,6 +30,7 @@ def delivery(endpoint: Endpoint, *attempts: dict[str, Any], **fields: Any) -> De
     made = Delivery.objects.create(
         endpoint=endpoint,
         **{
+            "workspace_id": endpoint.workspace_id,
             "event_id": uuid.uuid4(),
             "type": "document.completed",
             "occurred_at": timezone.now(),
@@ -89,9 +90,10 @@ def backlog(each: int) -> None:
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SET LOCAL statement_timeout = 0")
         cursor.execute(
-            "INSERT INTO webhooks_delivery (endpoint_id, event_id, type, occurred_at, document_id,"
-            " status, sequence, state, attempts)"
-            " SELECT id, gen_random_uuid(), 'document.sent', now(), gen_random_uuid(), 'SENT',"
+            "INSERT INTO webhooks_delivery (endpoint_id, workspace_id, event_id, type, occurred_at,"
+            " document_id, status, sequence, state, attempts)"
+            " SELECT id, workspace_id, gen_random_uuid(), 'document.sent', now(),"
+            " gen_random_uuid(), 'SENT',"
             " number, 'PENDING', 0 FROM webhooks_endpoint, generate_series(1, %s) AS number",
             [each],
         )

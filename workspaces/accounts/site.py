@@ -5,6 +5,7 @@ from django.http import HttpRequest, HttpResponseRedirect
 from django.urls import URLPattern, URLResolver, path, reverse
 from django.utils.decorators import method_decorator
 
+from audit.scope import scope_of
 from config.console import site
 from config.console.site import with_csp
 from workspaces.accounts import passwords, second_factor, sign_in
@@ -43,6 +44,14 @@ class Site(site.Site):
 
     def has_permission(self, request: HttpRequest) -> bool:
         return super().has_permission(request) and second_factor.is_satisfied(request.user)
+
+    def each_context(self, request: HttpRequest) -> dict[str, Any]:
+        """With the workspace that is looked at, for admins of several."""
+        context = super().each_context(request)
+        if context["has_permission"]:
+            scope = scope_of(request)
+            context["workspace"] = scope.workspace if len(scope.own[:2]) > 1 else None
+        return context
 
     @method_decorator(takes_password)
     def login(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:

@@ -11,7 +11,6 @@ from django.urls import reverse
 from config.console.object_page import ActionPage, Prompt, Refused
 from workspaces import changes, mails
 from workspaces.api_access import access_warning
-from workspaces.directory import label_for
 from workspaces.forms import NewWorkspaceForm, ReasonForm
 from workspaces.models import Membership, Workspace
 from workspaces.permissions import is_operator
@@ -38,7 +37,7 @@ class WorkspaceAction(ActionPage):
 
     @property
     def name(self) -> str:
-        return label_for(self.request, self.obj)
+        return self.obj.name
 
 
 class CreateWorkspace(WorkspaceAction):

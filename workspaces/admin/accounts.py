@@ -3,13 +3,13 @@ from typing import Any
 from django.contrib import admin
 from django.contrib.auth import admin as auth_admin  # registers the two below  # noqa: F401
 from django.contrib.auth.models import Group, User
-from django.db.models import Model, QuerySet
+from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.safestring import SafeString
 
-from audit.admin.links import filtered_log_url
-from config.console.base import ChoiceFilter, SectionAdmin, request_user
+from config.console.base import SectionAdmin, request_user
 from config.console.formatting import date_column
+from config.console.links import LOG, filtered
 from workspaces.accounts.rights import kinds_of
 from workspaces.admin.account_pages import (
     AccountPage,
@@ -22,29 +22,10 @@ from workspaces.admin.account_pages import (
     state_pill,
 )
 from workspaces.admin.staff import EndOperator, EndSupport, MakeOperator, MakeSupport
-from workspaces.models import CAN_SIGN_IN
-from workspaces.permissions import SUPPORT, is_operator
+from workspaces.permissions import is_operator
 
 admin.site.unregister(User)
 admin.site.unregister(Group)
-
-
-class StateFilter(ChoiceFilter):
-    title = "state"
-    parameter_name = "state"
-    options = {
-        "active": ("Active", lambda accounts: accounts.filter(**CAN_SIGN_IN)),
-        "closed": ("Deactivated", lambda accounts: accounts.exclude(**CAN_SIGN_IN)),
-    }
-
-
-class KindFilter(ChoiceFilter):
-    title = "role"
-    parameter_name = "kind"
-    options = {
-        "operator": ("Operator", lambda accounts: accounts.filter(is_superuser=True)),
-        "support": ("Support", lambda accounts: accounts.filter(groups__name=SUPPORT)),
-    }
 
 
 @admin.register(User)
@@ -68,7 +49,7 @@ class AccountsAdmin(SectionAdmin):
         "end-support": EndSupport,
     }
     list_display = ("login", "full_name", "kinds", "state", "last_sign_in")
-    list_filter = (StateFilter, KindFilter)
+    list_filter = ("is_active", "is_superuser", "groups")
     list_per_page = 50
     ordering = ("username",)
     search_fields = ("username", "first_name", "last_name", "email")
@@ -83,8 +64,8 @@ class AccountsAdmin(SectionAdmin):
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return is_operator(request_user(request))
 
-    def history_url(self, obj: Model) -> str:
-        return filtered_log_url(q=obj.get_username())  # type: ignore[attr-defined]
+    def history_url(self, obj: Any) -> str:
+        return filtered(LOG, person=obj.get_username())
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[User]:
         accounts: QuerySet[User] = super().get_queryset(request)

@@ -3,20 +3,21 @@
 from typing import Any
 from uuid import UUID
 
+from django.conf import settings
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
-from django.utils.html import format_html_join
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from audit.admin.links import AuditHistory
 from audit.models import Action, AuditEntry
 from audit.queries import newest_of
-from audit.scope import sees_every_workspace
+from audit.scope import COOKIE, scope_of, sees_every_workspace
 from config.console.base import SectionAdmin, request_user
 from config.console.formatting import date_column, pill
-from config.console.object_page import ObjectPage
+from config.console.links import LOG, filtered
+from config.console.object_page import Button, ObjectPage
 from workspaces.admin.access import (
     ChangePlan,
     CreateWorkspace,
@@ -27,7 +28,6 @@ from workspaces.admin.access import (
 )
 from workspaces.admin.people import ChangeMember, Invite, RevokeInvitation
 from workspaces.api_access import access_warning
-from workspaces.directory import label_for, own_workspaces
 from workspaces.models import Workspace
 from workspaces.permissions import (
     is_operator,
@@ -44,7 +44,7 @@ class WorkspacePage(ObjectPage):
         members: Any = workspace.memberships.select_related("user__confirmed_address")
         pending: Any = workspace.invitations.pending()
         return {
-            "title": label_for(self.request, workspace),
+            "title": workspace.name,
             "workspace": workspace,
             "plan": plan_of(workspace),
             "plan_entry": newest_of(workspace.pk, Action.PLAN_CHANGED),
@@ -59,13 +59,35 @@ class WorkspacePage(ObjectPage):
         }
 
 
+class SwitchTo(Button):
+    """From now on, the user looks at this workspace."""
+
+    obj: Workspace
+
+    def is_allowed(self) -> bool:
+        return self.obj.is_administered_by(self.user)
+
+    def run(self) -> HttpResponse:
+        response = HttpResponseRedirect(reverse("admin:index"))
+        response.set_signed_cookie(
+            COOKIE,
+            str(self.obj.pk),
+            salt=COOKIE,
+            path=reverse("admin:index"),
+            secure=settings.SESSION_COOKIE_SECURE,
+            httponly=True,
+            samesite="Lax",
+        )
+        return response
+
+
 @admin.register(Workspace)
-class WorkspaceAdmin(AuditHistory, SectionAdmin):
-    audit_lookup = "workspace_id"
+class WorkspaceAdmin(SectionAdmin):
     menu_position = 50
     add_text = "Create a workspace"
     pages = {
         "add": CreateWorkspace,
+        "switch": SwitchTo,
         "change": WorkspacePage,
         "suspend": Suspend,
         "reinstate": Reinstate,
@@ -96,11 +118,14 @@ class WorkspaceAdmin(AuditHistory, SectionAdmin):
         if sees_every_workspace(request_user(request)):
             return True
         if obj is None:
-            return bool(own_workspaces(request))
+            return bool(scope_of(request))
         return obj.is_administered_by(request_user(request))
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return is_operator(request_user(request))
+
+    def history_url(self, obj: Workspace) -> str:
+        return filtered(LOG, workspace_id__exact=obj.pk)
 
     # --- The list
 
@@ -108,13 +133,15 @@ class WorkspaceAdmin(AuditHistory, SectionAdmin):
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
         """The list; for admins of one workspace, its page."""
-        own = list(own_workspaces(request))
-        if len(own) == 1 and not sees_every_workspace(request_user(request)):
-            return HttpResponseRedirect(reverse("admin:workspaces_workspace_change", args=[own[0]]))
+        scope = scope_of(request)
+        if not scope.everything and len(scope.own[:2]) == 1:
+            return HttpResponseRedirect(scope.workspace.get_absolute_url())
         return super().changelist_view(request, extra_context)
 
     def get_list_display(self, request: HttpRequest) -> tuple[str, ...]:
-        return (*self.list_display, *["change_state"] * is_operator(request_user(request)))
+        if is_operator(request_user(request)):
+            return (*self.list_display, "change_state")
+        return self.list_display if scope_of(request).everything else (*self.list_display, "switch")
 
     def get_list_filter(self, request: HttpRequest) -> tuple[str, ...]:
         return ("suspended", "plan") if sees_every_workspace(request_user(request)) else ()
@@ -138,6 +165,13 @@ class WorkspaceAdmin(AuditHistory, SectionAdmin):
     @admin.display(description="state")
     def state(self, workspace: Workspace) -> SafeString:
         return pill("bad" if workspace.suspended else "ok", state_of(workspace))
+
+    @admin.display(description="switch")
+    def switch(self, workspace: Workspace) -> SafeString:
+        """A button of the form around the list."""
+        url = reverse("admin:workspaces_workspace_switch", args=[workspace.pk])
+        text = '<button formaction="{}" aria-label="Switch to {}">Switch to</button>'
+        return format_html(text, url, workspace)
 
     @admin.display(description="change")
     def change_state(self, workspace: Workspace) -> SafeString:

@@ -1,5 +1,5 @@
 // Times in the reader's own zone; UTC is in the tooltip, and beside them on the page of an object.
-// Fields for times show the reader's zone too, and send UTC. Without this script all is UTC.
+// The days of filters are of that zone too. Without this script all is UTC.
 "use strict";
 
 const LONG = { dateStyle: "short", timeStyle: "long" };
@@ -28,44 +28,30 @@ for (const time of document.querySelectorAll("time[datetime]")) {
 }
 
 // The days of a log are those of the reader.
-const log = document.querySelector("div#result_list:has(.log)");
-if (log && ZONE !== "UTC") {
-  const days = document.createDocumentFragment();
-  const heading = log.querySelector(".day");
+const first = document.querySelector(".log .day");
+if (first && ZONE !== "UTC") {
+  const days = [...document.querySelectorAll(".log .day")];
   let day;
-  for (const entry of [...log.querySelectorAll(".log > li")]) {
-    const moment = new Date(entry.querySelector("time").dateTime);
+  for (const row of document.querySelectorAll(".log .entry")) {
+    const moment = new Date(row.querySelector("time").dateTime);
     const format = { weekday: "long", day: "numeric", month: "long", year: "numeric" };
     const name = moment.toLocaleDateString("en-GB", format);
     if (name !== day) {
       day = name;
-      const own = heading.cloneNode(true);
-      own.firstChild.data = `${name} `;
+      const own = first.cloneNode(true);
+      own.firstElementChild.firstChild.data = `${name} `;
       own.querySelector(".quiet").textContent = ZONE;
-      const entries = document.createElement("ol");
-      entries.className = "log";
-      days.append(own, entries);
+      row.before(own);
     }
-    days.lastChild.append(entry);
   }
-  log.replaceChildren(days);
+  days.forEach((each) => each.remove());
 }
 
-const toMinutes = (moment) => moment.toISOString().slice(0, 16);
-
-// What a field shows of a time in UTC; "" if the text is none.
-function ownTime(text) {
-  const moment = new Date(`${text}Z`);
-  const own = new Date(moment - moment.getTimezoneOffset() * 60_000);
-  return Number.isNaN(own.valueOf()) ? "" : toMinutes(own);
-}
-
-for (const input of document.querySelectorAll("input[type=datetime-local]")) {
-  input.value = ownTime(input.defaultValue);
-  document.getElementById(`${input.id}_helptext`).textContent = ZONE;
-  input.form.addEventListener("formdata", ({ formData }) => {
-    if (input.value) {
-      formData.set(input.name, toMinutes(new Date(input.value)));
-    }
-  });
+// A URL that somebody has sent keeps its zone.
+const zone = document.querySelector("input[name=zone]");
+if (zone) {
+  zone.value ||= ZONE;
+  for (const name of ["since", "until"]) {
+    document.querySelector(`input[name=${name}]`).title = zone.value;
+  }
 }

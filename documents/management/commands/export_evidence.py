@@ -12,6 +12,7 @@ from audit.sealing.tree import TreeDamaged
 from config.management.progress import InterruptibleCommand
 from documents.evidence import EvidenceRefused, export
 from documents.evidence.facts import Trail
+from workspaces.models import Workspace
 
 
 class Command(InterruptibleCommand):
@@ -28,7 +29,7 @@ class Command(InterruptibleCommand):
 
     def handle(self, *, document_id: str, output: Path | None, **options: Any) -> None:
         try:
-            trail = Trail(UUID(document_id), Scope(everything=True))
+            trail = Trail(UUID(document_id), Scope(Workspace.objects.none(), everything=True))
         except ValueError as exc:
             raise CommandError("DOCUMENT_ID must be a UUID.") from exc
         try:

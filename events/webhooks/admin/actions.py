@@ -5,14 +5,13 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils.html import format_html
 
+from audit.scope import own_scope
 from config.console.object_page import ActionPage, Button, Prompt, Refused
 from events.models import KEEP_DAYS
 from events.webhooks import services
 from events.webhooks.admin import texts
 from events.webhooks.admin.forms import EndpointForm, NewEndpointForm
 from events.webhooks.models import Delivery, Endpoint
-from workspaces.directory import label_for, own_workspaces
-from workspaces.models import Workspace
 
 
 def secret_page(page: ActionPage, raw: str, *, title: str) -> HttpResponse:
@@ -24,7 +23,7 @@ def secret_page(page: ActionPage, raw: str, *, title: str) -> HttpResponse:
         of=page.obj.name,
         raw=raw,
         endpoint=page.obj,
-        workspace=label_for(page.request, page.obj.workspace),
+        workspace=page.obj.workspace,
     )
 
 
@@ -32,14 +31,14 @@ class CreateEndpoint(ActionPage):
     form_class = NewEndpointForm
 
     def form_arguments(self) -> dict[str, Any]:
-        return {"by": self.user}
+        return {"by": self.user, "workspace": own_scope(self.request).workspace}
 
     def prompt(self) -> Prompt:
         return Prompt(
             title="Create a webhook",
             button="Create the webhook",
             sentences=["The next page shows a secret, once. Have a safe place for it at hand."],
-            warnings=filter(None, map(texts.waiting, Workspace.objects.administered_by(self.user))),
+            warnings=filter(None, [texts.waiting(own_scope(self.request).workspace)]),
             facts=self.form.facts(),
         )
 
@@ -47,7 +46,7 @@ class CreateEndpoint(ActionPage):
         values = self.form.cleaned_data
         try:
             self.obj, raw = services.create(
-                workspace=self.form.chosen_workspace(),
+                workspace=values["workspace"],
                 by=self.user,
                 id=values["new_id"],
                 **{name: values[name] for name in EndpointForm.base_fields},
@@ -71,7 +70,7 @@ class EndpointAction(ActionPage):
         return self.obj if isinstance(self.obj, Endpoint) else self.obj.endpoint
 
     def is_allowed(self) -> bool:
-        return self.endpoint.workspace_id in own_workspaces(self.request)
+        return own_scope(self.request).is_own(self.endpoint.workspace_id)
 
     def check(self) -> None:
         if self.endpoint.deleted_at is not None:
@@ -96,7 +95,7 @@ class ChangeEndpoint(EndpointAction):
         return Prompt(
             title="Change the webhook",
             button="Save",
-            facts={"Workspace": label_for(self.request, self.endpoint.workspace)},
+            facts={"Workspace": self.endpoint.workspace.name},
         )
 
     def run(self) -> str:

@@ -1,78 +1,85 @@
-"""Webhooks in the admin: their list, and the page of each with its deliveries."""
+"""Webhooks in the console: their list, and the page of each with its last deliveries."""
 
 import re
-from datetime import timedelta
 from typing import Any
 from urllib.parse import urlsplit
 
 from django.contrib import admin
-from django.contrib.postgres.expressions import ArraySubquery
-from django.db.models import Exists, OuterRef, QuerySet, Subquery
+from django.db.models import OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Now
-from django.http import HttpRequest, HttpResponse
-from django.utils import timezone
+from django.http import HttpRequest
 from django.utils.html import format_html
 
-from audit.admin.links import filtered_log_url
-from audit.scope import sees_every_workspace
-from config.console.base import request_user
-from config.console.changelist import KeysetChangeList
+from audit.scope import ScopedAdmin, own_scope
 from config.console.formatting import Bad, ago_with_exact, isolated
+from config.console.links import DELIVERIES, LOG, filtered
 from config.console.object_page import ObjectPage
 from events.webhooks import services
 from events.webhooks.admin import actions
-from events.webhooks.admin.deliveries import DeliveriesOf, WebhookAccess, may_change
-from events.webhooks.admin.deliveries import state_pill as delivery_pill
-from events.webhooks.admin.forms import EndpointFilter
+from events.webhooks.admin.deliveries import may_change
 from events.webhooks.admin.texts import explanation, sent_once, state_pill, waiting, warnings
-from events.webhooks.models import FAILING, PENDING, Attempt, Delivery, Endpoint
-from workspaces.directory import label_for, own_workspaces
-from workspaces.models import Workspace
+from events.webhooks.models import FAILING, PENDING, Delivery, Endpoint
 
-MOST_FAILURES = 1000  # deliveries that are looked at
+SHOWN = 50  # deliveries
+EXISTING = Q(deleted_at=None)
+STATES = {
+    "on": ("On", EXISTING & Q(enabled=True, failing_since=None)),
+    "failing": ("Failing", EXISTING & Q(enabled=True, failing_since__isnull=False)),
+    "off": ("Switched off", EXISTING & Q(enabled=False)),
+    "deleted": ("Deleted", ~EXISTING),
+}
 
 
-class EndpointChangeList(KeysetChangeList):
-    """Names the workspaces as the user knows them."""
+class StateFilter(admin.SimpleListFilter):
+    title = parameter_name = "state"
 
-    def get_results(self, request: HttpRequest) -> None:
-        super().get_results(request)
-        for row in self.result_list:
-            row.workspace_label = label_for(request, row.workspace)
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [(name, label) for name, (label, _) in STATES.items()]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        return queryset.filter(STATES.get(self.value() or "", ("", EXISTING))[1])
 
 
 class EndpointPage(ObjectPage):
+    template_name = "admin/webhooks/endpoint/page.html"
     obj: Endpoint
 
-    def get(self, request: HttpRequest) -> HttpResponse:
-        endpoint, may = self.obj, may_change(request, self.obj)
-        failing = endpoint.deliveries.filter(FAILING)
+    def context(self) -> dict[str, Any]:
+        endpoint, may = self.obj, may_change(self.request, self.obj)
         due = endpoint.deliveries.filter(PENDING, next_attempt_at__lte=Now())
-        return DeliveriesOf(endpoint, self.section.admin_site).changelist_view(
-            request,
-            {
-                "opts": self.section.opts,
-                "title": endpoint.name,
-                "crumbs": self.crumbs(),
-                "warnings": filter(None, [waiting(endpoint.workspace)]),
-                "endpoint": endpoint,
-                # What follows the host may be a secret.
-                "address": endpoint.url if may else endpoint.public_url,
-                "state": state_pill(endpoint),
-                "explanation": explanation(endpoint),
-                "workspace_label": label_for(request, endpoint.workspace),
-                "log_url": filtered_log_url(workspace_id__exact=endpoint.workspace_id),
-                "may_change": may,
-                # As far as one click sends them again.
-                "failed": failing[: services.MOST_AGAIN].count() if may else 0,
-                # Whether deliveries to it are being sent now.
-                "live": not endpoint.deleted_at and not sent_once(endpoint) and due.exists(),
-            },
-        )
+        log: Any = admin.site.get_model_admin(Delivery)
+        newest = log.rows(self.request).filter(endpoint=endpoint).order_by("-created_at", "-id")
+        return {
+            "title": endpoint.name,
+            "warnings": filter(None, [waiting(endpoint.workspace)]),
+            "endpoint": endpoint,
+            # What follows the host may be a secret.
+            "address": endpoint.url if may else endpoint.public_url,
+            "state": state_pill(endpoint),
+            "explanation": explanation(endpoint),
+            "log_url": self.section.history_url(endpoint),
+            "deliveries_url": filtered(
+                DELIVERIES,
+                workspace_id__exact=endpoint.workspace_id,
+                endpoint_id__exact=endpoint.pk,
+            ),
+            "lines": [
+                {"row": row, "line": log.line(self.request, row), "url": log.url_of(row)}
+                for row in newest[:SHOWN]
+            ],
+            "one_workspace": True,
+            "may_change": may,
+            # As far as one click sends them again.
+            "failed": endpoint.deliveries.filter(FAILING)[: services.MOST_AGAIN].count()
+            if may
+            else 0,
+            # Whether deliveries to it are being sent now.
+            "live": not endpoint.deleted_at and not sent_once(endpoint) and due.exists(),
+        }
 
 
 @admin.register(Endpoint)
-class EndpointAdmin(WebhookAccess):
+class EndpointAdmin(ScopedAdmin):
     """A workspace's webhooks, for its admins; support staff and operators see them."""
 
     add_text = "Create a webhook"
@@ -89,8 +96,16 @@ class EndpointAdmin(WebhookAccess):
         "delete": actions.DeleteEndpoint,
     }
     change_list_template = "admin/webhooks/endpoint/change_list.html"
+    list_display = ("address", "events", "state", "last_delivery")
     list_display_links = ("address",)
-    search_fields = ("label",)  # of the search in the header
+    list_filter = (StateFilter,)
+    list_per_page = 50
+    ordering = ("-created_at", "-id")
+    search_fields = ("label",)
+    search_help_text = "A part of a name, or of a host"
+    sortable_by = ()
+    actions = None
+    empty_value_display = "–"
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Endpoint], search_term: str
@@ -105,48 +120,30 @@ class EndpointAdmin(WebhookAccess):
         return obj.name
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return bool(own_workspaces(request))
+        return own_scope(request).workspace is not None
+
+    def get_list_display(self, request: HttpRequest) -> tuple[str, ...]:
+        return (*self.list_display, *["workspace"] * (not self.shows_one_workspace(request)))
+
+    def rows(self, request: HttpRequest) -> QuerySet[Endpoint]:
+        newest = Delivery.objects.filter(endpoint=OuterRef("pk")).order_by("-created_at", "-id")
+        last_at = Subquery(newest.values("created_at")[:1])
+        rows: QuerySet[Endpoint] = super().rows(request).select_related("workspace")
+        return rows.annotate(last_at=last_at)
+
+    def history_url(self, obj: Endpoint) -> str:
+        return filtered(LOG, workspace_id__exact=obj.workspace_id)
 
     # --- The list
 
-    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[EndpointChangeList]:
-        return EndpointChangeList
-
-    def get_filter_form(self, request: HttpRequest) -> EndpointFilter:
-        everything = sees_every_workspace(request_user(request))
-        return EndpointFilter(request.GET, None if everything else own_workspaces(request))
-
-    def get_list_display(self, request: HttpRequest) -> tuple[str, ...]:
-        several = sees_every_workspace(request_user(request)) or len(own_workspaces(request)) > 1
-        columns = ("address", "events", "state", "last_delivery", "failures")
-        return (*columns, "workspace_name") if several else columns
-
-    def get_filtered(self, request: HttpRequest, form: Any) -> QuerySet[Endpoint]:
-        """With the newest delivery, and those whose last attempt has failed within 24 hours."""
-        newest = Delivery.objects.filter(endpoint=OuterRef("pk")).order_by("-created_at", "-id")
-        failing = Delivery.objects.filter(FAILING, endpoint=OuterRef(OuterRef("pk")))
-        last = Attempt.objects.filter(
-            delivery=OuterRef("pk"),
-            number=OuterRef("attempts"),
-            started_at__gte=timezone.now() - timedelta(hours=24),
-        )
-        failed = Delivery.objects.filter(Exists(last), pk__in=failing.values("pk")[:MOST_FAILURES])
-        rows: QuerySet[Endpoint] = super().get_filtered(request, form)
-        return rows.annotate(
-            last_at=Subquery(newest.values("created_at")[:1]),
-            last_state=Subquery(newest.values("state")[:1]),
-            last_failures=Subquery(newest.values("failures")[:1]),
-            failed=ArraySubquery(failed.values("pk")),
-        )
-
     def warnings(self, request: HttpRequest) -> list[str]:
-        """Also why deliveries of own workspaces wait."""
-        own = Workspace.objects.administered_by(request_user(request)).order_by("name", "id")
-        return [*map(Bad, filter(None, map(waiting, own))), *super().warnings(request)]
+        """Also why deliveries wait."""
+        own = own_scope(request).workspace
+        return [*map(Bad, filter(None, [own and waiting(own)])), *super().warnings(request)]
 
     def urgent_warnings(self, request: HttpRequest) -> list[str]:
-        """The user's own webhooks that the service has switched off, and those that fail now."""
-        own = Endpoint.objects.existing().filter(workspace__in=list(own_workspaces(request)))
+        """The workspace's webhooks that the service has switched off, and those that fail now."""
+        own = Endpoint.objects.existing().filter(own_scope(request).condition())
         off = own.filter(enabled=False).exclude(disabled_reason="").order_by("disabled_at")
         failing = own.filter(enabled=True, failing_since__isnull=False).order_by("failing_since")
         return [*warnings("off", list(off)), *warnings("failing", list(failing))]
@@ -166,18 +163,4 @@ class EndpointAdmin(WebhookAccess):
 
     @admin.display(description="last delivery")
     def last_delivery(self, endpoint: Any) -> str:
-        if endpoint.last_at is None:
-            return ""
-        last = Delivery(
-            endpoint=endpoint, state=endpoint.last_state, failures=endpoint.last_failures
-        )
-        return format_html("{} {}", ago_with_exact(endpoint.last_at), delivery_pill(last))
-
-    @admin.display(description="undelivered, 24 h")
-    def failures(self, endpoint: Any) -> str:
-        count = len(endpoint.failed)
-        return f"{count:,} or more" if count == MOST_FAILURES else f"{count:,}"
-
-    @admin.display(description="workspace")
-    def workspace_name(self, endpoint: Any) -> str:
-        return str(endpoint.workspace_label)
+        return ago_with_exact(endpoint.last_at) if endpoint.last_at else ""

@@ -48,6 +48,7 @@ class Migration(migrations.Migration):
             name='Delivery',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('workspace_id', models.UUIDField()),
                 ('event_id', models.UUIDField()),
                 ('type', models.CharField(max_length=30)),
                 ('occurred_at', models.DateTimeField()),
@@ -107,6 +108,14 @@ class Migration(migrations.Migration):
         migrations.AddIndex(
             model_name='delivery',
             index=models.Index(models.F('endpoint'), models.F('state'), models.OrderBy(models.F('created_at'), descending=True), models.OrderBy(models.F('id'), descending=True), name='delivery_state_newest'),
+        ),
+        migrations.AddIndex(
+            model_name='delivery',
+            index=models.Index(models.F('workspace_id'), models.OrderBy(models.F('created_at'), descending=True), models.OrderBy(models.F('id'), descending=True), name='delivery_workspace'),
+        ),
+        migrations.AddIndex(
+            model_name='delivery',
+            index=models.Index(models.OrderBy(models.F('created_at'), descending=True), models.OrderBy(models.F('id'), descending=True), name='delivery_all'),
         ),
         migrations.AddIndex(
             model_name='delivery',

@@ -1,0 +1,271 @@
+"""The audit log in the console: all of it for support staff, a workspace's for its admins."""
+
+import csv
+import io
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from django import forms
+from django.contrib import admin
+from django.core.exceptions import PermissionDenied
+from django.db.models import Q, QuerySet, Value
+from django.db.models.lookups import Exact
+from django.http import HttpRequest, HttpResponseBase, HttpResponseRedirect, QueryDict
+from django.template.loader import render_to_string
+from django.urls import URLPattern, path, reverse
+from django.utils.decorators import method_decorator
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+from django.utils.text import slugify
+from django.views.decorators.http import require_GET
+
+from audit.models import COLUMNS, NO_DOWNLOADS, Action, AuditEntry, Checkpoint, folded
+from audit.queries import latest_downloads
+from audit.record import record
+from audit.scope import Scope, ScopedAdmin, scope_of, suspended_warnings
+from audit.sealing import keys, state
+from audit.sending import send
+from audit.snapshots import WorkspaceSnapshot
+from config.console import lists
+from config.console.base import request_user
+from config.console.formatting import Bad, code_spans, isolated, pill, time_tag
+from config.console.links import DOCUMENT, LOG, WORKSPACE, key_link, list_link, page_link
+from config.console.reauthentication import recent_sign_in_required
+from config.templatetags.console import copyable
+
+BATCH = 2000  # entries that an export reads and sends at a time; no more are ever in memory
+MOST_OF_A_REQUEST = 20
+KINDS = {"downloads": ~NO_DOWNLOADS, "changes": NO_DOWNLOADS}
+# An export may be of one workspace; a key has one.
+_IN_WORKSPACES = {"workspace", "(workspace)", "key"}
+# A spreadsheet treats a cell that begins with one of these as a formula (OWASP, CSV injection);
+# this includes the full-width forms. Where `;` or tabs separate cells, one may begin within ours,
+# also after a quotation mark.
+_FORMULA = re.compile("(^|[;\t\r\n])([\"' ]*)(?=[=+\\-@＝＋－＠])")
+_BLANK = ("\t", "\r", "\n")  # some spreadsheets skip these before a formula
+_BYTE_ORDER_MARK = "\ufeff"  # without it, Excel does not read the file as UTF-8
+
+
+def _actions(everything: bool) -> list[tuple[str, list[tuple[str, str]]]]:
+    """The actions by what they are done to, for a field; admins see those of workspaces."""
+    groups: dict[str, list[tuple[str, str]]] = {}
+    for each in Action:
+        if everything or _IN_WORKSPACES & set(each.facts.split()):
+            groups.setdefault(each.value.partition(".")[0].capitalize(), []).append(
+                (each.value, str(each.label))
+            )
+    return list(groups.items())
+
+
+class AuditLogFilter(lists.LogFilter):
+    """What the list can be narrowed by; `audit.models` has an index for each."""
+
+    action__exact = forms.ChoiceField(label="What happened", required=False)
+    kind = lists.any_of("Kind", [(each, each.capitalize()) for each in KINDS], forms.HiddenInput)
+    document_id__exact = lists.linked("Document")
+    key_id__exact = lists.linked("API key")
+    key_prefix__exact = lists.linked("First characters of a key", forms.CharField)
+    person = lists.linked("User", forms.CharField)
+    address__exact = lists.linked("Address", forms.CharField)
+    request_id__exact = lists.linked("Request id", forms.CharField)
+    named = ("request_id__exact", "document_id__exact", "key_id__exact", "key_prefix__exact")
+    personal = ("address__exact", "person")
+    searched = (*named, *personal)
+
+    def __init__(self, data: QueryDict, everything: bool = True) -> None:
+        super().__init__(data)
+        actions: Any = self.fields["action__exact"]
+        actions.choices = [("", "Anything"), *_actions(everything)]
+
+    def condition(self) -> Q:
+        values = self.cleaned_data
+        found = super().condition() & KINDS.get(values["kind"], Q())
+        if values["key_prefix__exact"]:
+            found &= NO_DOWNLOADS  # as its index
+        if values["address__exact"]:
+            found &= ~Q(address="")
+        if values["person"]:
+            # Whole logins, in any case: of who did it, or of the account that it was done to.
+            login = folded(Value(values["person"]))
+            by = Q(Exact(folded("person"), login)) & ~Q(person="")
+            found &= by | Q(Exact(folded("member"), login)) & ~Q(member="")
+        return found
+
+    def text(self) -> str:
+        """The filters in words, for the entry of an export: "action = key.revoked".
+
+        Logins and addresses are left out: the log could never forget them.
+        """
+        values = self.cleaned_data
+        shown = ("kind", "action__exact", *self.named, "within")
+        parts = [f"{name.split('_')[0]} = {values[name]}" for name in shown if values[name]]
+        parts += [f"by {name.split('_')[0]}" for name in self.personal if values[name]]
+        if days := self.days():
+            parts.append(f"{days}, {values['zone']}")
+        return ", ".join(parts)
+
+    def days(self) -> str:
+        """The days as they were typed: "from 2026-11-01 to 2026-11-30"."""
+        since, until = self.cleaned_data["since"], self.cleaned_data["until"]
+        return " ".join([f"from {since}"] * bool(since) + [f"to {until}"] * bool(until))
+
+
+@admin.register(AuditEntry)
+class AuditEntryAdmin(ScopedAdmin, lists.LogAdmin):
+    """Nobody adds, changes or deletes an entry; the database refuses it too."""
+
+    nouns = "log"
+    menu_position = 30
+    filter_form = AuditLogFilter
+    empty_text = "There are no entries yet."
+
+    def get_filter_form(self, request: HttpRequest) -> AuditLogFilter:
+        return AuditLogFilter(request.GET, scope_of(request).everything)
+
+    def warnings(self, request: HttpRequest) -> list[str]:
+        return [*suspended_warnings(request), *super().warnings(request)]
+
+    def urgent_warnings(self, request: HttpRequest) -> list[str]:
+        """If the log is not sealed or was found damaged: that concerns all who read it."""
+        return [Bad(code_spans(warning)) for warning in state.read().warnings()]
+
+    def panels(self, request: HttpRequest) -> list[SafeString]:
+        """The last downloads of the workspace that is looked at."""
+        scope = scope_of(request)
+        if scope.everything:
+            return []
+        found = latest_downloads(scope)
+        return [render_to_string("admin/audit/auditentry/downloads.html", {"entries": found})]
+
+    def get_urls(self) -> list[URLPattern]:
+        view = self.admin_site.admin_view(self.export_view)
+        return [path("export/", view, name="audit_auditentry_export"), *super().get_urls()]
+
+    def changelist_view(
+        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+    ) -> Any:
+        url = reverse("admin:audit_auditentry_export")
+        return super().changelist_view(request, {**(extra_context or {}), "export_url": url})
+
+    # --- A row
+
+    def line(self, request: HttpRequest, row: AuditEntry) -> lists.Line:
+        key = key_link(row, LOG, own=not scope_of(request).everything)
+        parts = [
+            key if row.person else "",  # a key that acted itself is who did it
+            page_link(DOCUMENT, row.document_title, row.document_id) if row.document_id else "",
+            row.member,
+            row.file_type,
+            row.byte_range and f"bytes {row.byte_range}",
+            " ".join(row.detail.split()),
+        ]
+        what = format_html_join(", ", "{}", ((isolated(part),) for part in parts if part))
+        return lists.Line(row.action_label, row.colour, isolated(row.person) or key, what)
+
+    def facts(self, request: HttpRequest, row: AuditEntry) -> Iterable[tuple[str, Any]]:
+        document, key = row.document_id, row.key_id
+        yield "Time", time_tag(row.created_at)
+        yield "Detail", row.detail
+        yield "User", list_link(LOG, row.person, person=row.person)
+        yield "Account", list_link(LOG, row.member, person=row.member)
+        if key:
+            link = key_link(row, LOG, own=not scope_of(request).everything)
+            yield "API key", format_html("{} {}", link, copyable(key))
+        if document:
+            link = page_link(DOCUMENT, row.document_title, document)
+            entries = list_link(LOG, "its entries", document_id__exact=document)
+            yield "Document", format_html("{} {}, {}", link, copyable(document), entries)
+            if keys.set_up():
+                url = reverse("admin:documents_document_evidence", args=[document])
+                yield "Evidence", format_html('<a href="{}">Download</a>', url)
+        yield "File", " ".join(filter(None, (row.file_type, row.byte_range)))
+        yield "File SHA-256", copyable(row.file_sha256)
+        if row.workspace_id:
+            link = page_link(WORKSPACE, row.workspace_name, row.workspace_id)
+            yield "Workspace", format_html("{} {}", link, copyable(row.workspace_id))
+        yield "Address", list_link(LOG, row.address, address__exact=row.address)
+        yield "User agent", row.user_agent
+        if row.request_id:
+            same = self.get_queryset(request).filter(request_id=row.request_id)
+            others = len(same.order_by()[:MOST_OF_A_REQUEST]) - 1
+            text = f"{others} other entries" if others else ""
+            link = list_link(LOG, text, request_id__exact=row.request_id)
+            yield "Request id", format_html("{} {}", copyable(row.request_id), link)
+        if keys.set_up():
+            yield "Seal", seal_of(row)
+
+    # --- The export
+
+    @method_decorator(require_GET)
+    def export_view(self, request: HttpRequest) -> HttpResponseBase:
+        """The filtered entries as CSV; a redirect to the list if a filter is not valid."""
+        if not self.has_view_permission(request):
+            raise PermissionDenied
+        recent_sign_in_required(request)
+        form = self.get_filter_form(request)
+        if not form.is_valid():
+            return HttpResponseRedirect(f"{reverse(LOG)}?{request.GET.urlencode()}")
+        workspace = snapshot_of(scope_of(request), form.cleaned_data["workspace_id__exact"])
+
+        def make() -> Iterator[str]:
+            of = f"workspace = {workspace.workspace_name}" if workspace else ""
+            detail = ", ".join(filter(None, (of, form.text()))) or "no filter"
+            by = request_user(request).get_username()
+            record(Action.LOG_EXPORTED, by=by, workspace=workspace, detail=detail)
+            return csv_lines(self.get_queryset(request).filter(form.condition()))
+
+        parts = (workspace and workspace.workspace_name, form.days(), form.cleaned_data["zone"])
+        words = slugify("-".join(part.replace("/", "-") for part in parts if part))
+        name = f"audit-log-{words[:120]}.csv"
+        return send(request, make, name=name, content_type="text/csv; charset=utf-8")
+
+
+def seal_of(entry: AuditEntry) -> SafeString | str:
+    leaf, intact = state.seals_of([entry]).get(entry.pk, (None, True))
+    if not intact:
+        return pill("bad", f"Leaf {leaf:,}: this entry was changed after it was sealed")
+    sealed = Checkpoint.objects.filter(size__gt=leaf) if leaf is not None else None
+    checkpoint = sealed.order_by("size").first() if sealed else None
+    if checkpoint is None:
+        return "Not sealed yet"
+    text = "Leaf {}; sealed by the checkpoint of {}, with {} entries"
+    return format_html(text, f"{leaf:,}", time_tag(checkpoint.sealed_at), f"{checkpoint.size:,}")
+
+
+def snapshot_of(scope: Scope, asked: Any) -> WorkspaceSnapshot | None:
+    """The only workspace that a list shows; None if it shows those of several."""
+    if not scope.everything:
+        found: WorkspaceSnapshot = scope.workspace.snapshot()
+        return found
+    if asked is None:
+        return None
+    named = AuditEntry.objects.filter(workspace_id=asked).order_by("-created_at", "-id")
+    name = named.values_list("workspace_name", flat=True).first() or str(asked)
+    return WorkspaceSnapshot(workspace_id=asked, workspace_name=name)
+
+
+def csv_lines(entries: QuerySet[AuditEntry]) -> Iterator[str]:
+    yield _BYTE_ORDER_MARK + _csv([COLUMNS])
+    for batch in lists.batches(entries, BATCH):
+        yield _csv(map(_cells, batch))
+
+
+def _csv(rows: Iterable[Sequence[Any]]) -> str:
+    text = io.StringIO(newline="")
+    csv.writer(text, quoting=csv.QUOTE_ALL).writerows(rows)
+    return text.getvalue()
+
+
+def _cells(entry: AuditEntry) -> list[Any]:
+    created_at = entry.created_at.isoformat().replace("+00:00", "Z")
+    shown = {**vars(entry), "action": entry.action_label, "created_at": created_at}
+    return [safe(shown[name]) for name in COLUMNS]
+
+
+def safe(cell: Any) -> Any:
+    """The cell, marked as text wherever a spreadsheet could see a formula begin."""
+    if not isinstance(cell, str):
+        return cell
+    marked = _FORMULA.sub(r"\1'\2", cell)
+    return f"'{marked}" if marked.startswith(_BLANK) else marked
