@@ -9,6 +9,7 @@ from django.db.models import Case, QuerySet, Value, When
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils.functional import cached_property
+from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from apikeys.admin.pages import LIST, CreateKey, DeleteKey, KeyPage, RevokeKey, RollKey
@@ -18,7 +19,7 @@ from apikeys.models import ApiKey, ApiKeyQuerySet
 from apikeys.usage import report
 from apikeys.usage.models import KeyUsage
 from audit.scope import Scope, ScopedAdmin, own_scope
-from config.console.formatting import Bad
+from config.console.formatting import Bad, isolated, time_tag
 from config.console.links import LOG, filtered
 from workspaces.api_access import access_warning
 from workspaces.plans import WITH_API
@@ -130,16 +131,31 @@ class ApiKeyAdmin(ScopedAdmin):
         self, request: HttpRequest, key: ApiKey, raw: str, old: ApiKey | None = None
     ) -> HttpResponse:
         """The response to a POST, the only one that contains the raw key."""
+        about = [format_html("It belongs to {}.", isolated(key.workspace))]
+        if key.expires_at:
+            about.append(format_html("It expires on {}.", time_tag(key.expires_at)))
+        if old:
+            about.append(format_html("The old key, <code>{}…</code>, {}.", old.prefix, end_of(old)))
         return self.page(
             request,
-            "admin/apikeys/apikey/created.html",
+            "admin/secret.html",
             title="API key rolled" if old else "API key created",
             what="key",
-            of=key.workspace.name,
+            of=key.name,
             raw=raw,
-            key=key,
-            old=old,
+            if_lost="We keep only a fingerprint. If the key gets lost, create another.",
+            about=about,
+            next_steps="admin/apikeys/apikey/next_steps.html",
             warnings=filter(None, [refusal_warning(key.workspace)]),
             base=request.build_absolute_uri("/").rstrip("/"),
             back=reverse(LIST),
         )
+
+
+def end_of(old: ApiKey) -> str:
+    """When a key that was rolled stops, after its name."""
+    if old.expires_at is None:
+        return "works until you revoke it"
+    if old.state.has_ended:
+        return "has ended"
+    return format_html("works until {}", time_tag(old.expires_at))

@@ -42,7 +42,7 @@ def create(client: Client, **fields: Any) -> Any:
 
 
 def raw_of(response: Any) -> str:
-    [raw] = re.findall(r'id="raw-secret">(whsec_[A-Za-z0-9+/=]+)<', body(response))
+    [raw] = re.findall(r'id="secret">(whsec_[A-Za-z0-9+/=]+)<', body(response))
     return str(raw)
 
 

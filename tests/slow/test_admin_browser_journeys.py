@@ -42,14 +42,14 @@ def test_admin_signs_in_creates_copies_and_uses_a_key_and_never_sees_it_again(
     browser.click("Create a key")
     browser.find("#id_name").send_keys("CRM sync")
     browser.click("Create the key")
-    raw = browser.find("#raw-key").text
+    raw = browser.find("#secret").text
     # The lines of the page, as a shell runs them, with the key pasted.
     lines = f"{browser.find('#export').text}\n{browser.find('#curl').text}"
     shell = subprocess.run(
         ["bash", "-c", lines], input=f"{raw}\n", capture_output=True, text=True, check=True
     )
     assert json.loads(shell.stdout)["data"]["key"]["name"] == "CRM sync"
-    browser.find("button[data-copy=raw-key]").click()
+    browser.find("button[data-copy=secret]").click()
     assert browser.shows("Key copied.")
     browser.check_layout("key-created")
     for leave in (browser.reload, browser.back, browser.forward):
@@ -88,7 +88,7 @@ def test_first_day_from_a_new_workspace_to_its_admin_s_first_key(browser: Browse
     browser.find("#id_name").send_keys("First")
     browser.click("Create the key")
     assert browser.clicks == 3 + 3
-    assert browser.find("#raw-key").text.startswith("dtd_")
+    assert browser.find("#secret").text.startswith("dtd_")
     workspace = Workspace.objects.get(name="Initech")
     assert Membership.objects.admins().filter(workspace=workspace, user__username=EVE).exists()
 
@@ -109,9 +109,9 @@ def test_webhook_is_created_tested_and_switched_off_and_its_secret_rolled(
     browser.find("#id_url").send_keys(URL)
     browser.find("input[value='document.completed']").click()
     browser.click("Create the webhook")
-    raw = browser.find("#raw-secret").text
+    raw = browser.find("#secret").text
     browser.check_layout("webhook-created")
-    browser.find("button[data-copy=raw-secret]").click()
+    browser.find("button[data-copy=secret]").click()
     assert browser.shows("Secret copied.")
     browser.reload()
     assert raw not in browser.source
@@ -124,7 +124,7 @@ def test_webhook_is_created_tested_and_switched_off_and_its_secret_rolled(
     browser.check_layout("webhook-off")
     browser.click("Roll the secret…")
     browser.click("Roll the secret")
-    assert browser.find("#raw-secret").text not in (raw, "")
+    assert browser.find("#secret").text not in (raw, "")
 
 
 def column(browser: Browser, number: int) -> list[str]:

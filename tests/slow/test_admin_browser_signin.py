@@ -73,9 +73,9 @@ def test_operator_sets_up_a_second_factor_and_signs_in_with_it(browser: Browser)
     device = TOTPDevice.objects.get()
     enter_code(browser, code(device))
     browser.check_layout("recovery-codes")
-    recovery = browser.find("#recovery-codes").text.splitlines()
+    recovery = browser.find("#secret").text.splitlines()
     assert len(recovery) == recovery_codes.CODES
-    browser.click("I have kept them")
+    browser.click("I have copied the recovery codes")
 
     sign_out(browser)
     TOTPDevice.objects.update(last_t=-1)

@@ -40,7 +40,7 @@ def invite(client: Client, workspace: Workspace, email: str = EVE) -> Any:
 def link(acme: Tenant, email: str = EVE) -> str:
     """The link that an invitation shows to an operator, without a mail server."""
     html = body(invite(staff.signed_in(staff.operator()), acme.workspace, email))
-    [found] = re.findall(r'<code class="secret copyable">http://testserver(\S+)</code>', html)
+    [found] = re.findall(r'<code class="secret" id="secret">http://testserver(\S+)</code>', html)
     return str(found)
 
 
@@ -90,7 +90,7 @@ def test_invitations_a_day_are_limited(
     invite(desk, acme.workspace)
     assert "Try again tomorrow." in body(invite(desk, acme.workspace))
     Invitation.objects.update(created_at=timezone.now() - timedelta(days=2))
-    assert "Copy this link now" in body(invite(desk, acme.workspace))
+    assert "Copy the link now" in body(invite(desk, acme.workspace))
     assert told()[-1][3] == "ADMIN; replaces the earlier one"
 
 

@@ -2,6 +2,7 @@ from typing import Any
 
 import django_otp
 import segno
+from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse, reverse_lazy
 
@@ -14,6 +15,7 @@ from workspaces.accounts import recovery_codes, second_factor, steps
 from workspaces.accounts.pages import page
 from workspaces.accounts.sign_in import CodePage
 
+SET_UP = "Your second factor is set up."
 CRUMBS = [("Security", reverse_lazy("admin:security"))]
 
 
@@ -55,7 +57,8 @@ class SetUpAtSignIn(SetUp):
         next_url, app = steps.next_url(self.request), second_factor.app_of(self.user)
         response = HttpResponse()
         steps.complete(self.request, response, self.user, app)
-        shown = _codes_page(self.request, found, next_url, set_up=True)
+        messages.success(self.request, SET_UP)
+        shown = _codes_page(self.request, found, next_url)
         shown.cookies.update(response.cookies)
         return shown
 
@@ -76,7 +79,8 @@ class OwnSetUp(SetUp):
 
     def after(self, found: list[str]) -> HttpResponse:
         django_otp.login(self.request, second_factor.app_of(self.user))
-        return _codes_page(self.request, found, reverse(self.back), set_up=True)
+        messages.success(self.request, SET_UP)
+        return _codes_page(self.request, found, reverse(self.back))
 
 
 class OwnAction(ActionPage):
@@ -117,16 +121,18 @@ class RemoveOwn(OwnAction):
         return f"The second factor of {self.user} was removed."
 
 
-def _codes_page(
-    request: HttpRequest, codes: list[str], next_url: str, *, set_up: bool = False
-) -> HttpResponse:
-    """The only page that shows the codes."""
+def _codes_page(request: HttpRequest, codes: list[str], next_url: str) -> HttpResponse:
     return page(
         request,
-        "admin/security/codes.html",
+        "admin/secret.html",
         title="Your recovery codes",
         crumbs=CRUMBS,
-        codes=codes,
-        next_url=next_url,
-        set_up=set_up,
+        what="recovery codes",
+        of=request.user,
+        raw="\n".join(codes),
+        about=[
+            "Each signs you in once if you do not have your phone. Print them, or copy them into "
+            "your password manager. Only these work from now on."
+        ],
+        back=next_url,
     ).render()

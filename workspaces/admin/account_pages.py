@@ -31,11 +31,16 @@ class LinkPage(ActionPage):
 
     def link(self) -> HttpResponse:
         return self.page(
-            "admin/auth/user/invited.html",
+            "admin/secret.html",
             title=f"Link for {self.obj}",
-            account=self.obj,
-            link=f"{base_url(self.request)}{passwords.first_password_path(self.obj)}",
-            days=passwords.FIRST_PASSWORD_DAYS,
+            what="link",
+            of=self.obj,
+            raw=f"{base_url(self.request)}{passwords.first_password_path(self.obj)}",
+            about=[
+                "With it, this person can choose a password. It works once, within "
+                f"{passwords.FIRST_PASSWORD_DAYS} days.",
+                "Send it only to this person: whoever opens it can sign in to the account.",
+            ],
         )
 
 

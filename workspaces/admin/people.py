@@ -7,6 +7,7 @@ from django.http import HttpResponse
 from django.urls import reverse
 from django.utils.html import format_html
 
+from config.console.formatting import isolated
 from config.console.object_page import Button, Prompt, Refused
 from config.request.context import base_url
 from workspaces import changes, mails
@@ -111,11 +112,22 @@ class Invite(PeoplePage):
         if mailed:
             return f"An e-mail with the link is on its way to {invitation.email}."
         return self.page(
-            "admin/workspaces/workspace/invited.html",
+            "admin/secret.html",
             title=f"Invitation for {invitation.email}",
-            invitation=invitation,
-            link=link,
-            days=invitations.DAYS,
+            what="link",
+            of=invitation.email,
+            raw=link,
+            about=[
+                format_html(
+                    "It works once, within {} days, and makes its user {} of {}.",
+                    invitations.DAYS,
+                    invitation.get_role_display().lower(),
+                    isolated(self.obj.label),
+                ),
+                "Send it only to this person: whoever opens it can make the account of that "
+                "address. A new account is marked as one whose address nobody has confirmed, since "
+                "the link was not sent there.",
+            ],
         )
 
     @transaction.atomic

@@ -6,6 +6,7 @@ from django.urls import reverse
 from django.utils.html import format_html
 
 from audit.scope import own_scope
+from config.console.formatting import isolated, time_tag
 from config.console.object_page import ActionPage, Button, Prompt, Refused
 from events.models import KEEP_DAYS
 from events.webhooks import services
@@ -16,14 +17,19 @@ from events.webhooks.models import Delivery, Endpoint
 
 def secret_page(page: ActionPage, raw: str, *, title: str) -> HttpResponse:
     """The response to this POST is the only one that contains the secret."""
+    about = [format_html("The webhook belongs to {}.", isolated(page.obj.workspace))]
+    if until := page.obj.previous_secret_until:
+        about.append(format_html("The previous secret signs too until {}.", time_tag(until)))
     return page.page(
-        "admin/webhooks/endpoint/secret.html",
+        "admin/secret.html",
         title=title,
         what="secret",
         of=page.obj.name,
         raw=raw,
+        if_lost="If it gets lost, roll it.",
+        about=about,
+        next_steps="admin/webhooks/endpoint/next_steps.html",
         endpoint=page.obj,
-        workspace=page.obj.workspace,
     )
 
 
