@@ -106,8 +106,9 @@ def test_half_signed_in_session_opens_no_page(olga: User) -> None:
     for url in [*urls, reverse("admin:confirm_password")]:
         for method in (client.get, client.post):
             response: Any = method(url, {"start": "yes", "confirmed": "yes"})
-            assert response.status_code == 302, url
-            assert response["Location"].startswith(LOGIN), url
+            if response.status_code != 405:  # a page that nobody may send anything to
+                assert response.status_code == 302, url
+                assert response["Location"].startswith(LOGIN), url
     assert client.get(SET_UP)["Location"] == LOGIN  # the password cannot replace the app
     assert client.post(SET_UP, {"code": "000000"})["Location"] == LOGIN
     assert TOTPDevice.objects.count() == 1
