@@ -155,7 +155,6 @@ class RollKey(ActionPage):
 class EndKey(ActionPage):
     template_name = "admin/apikeys/apikey/end.html"
     asks_password = False
-    danger = True
     obj: ApiKey
     done = ""
 
@@ -178,12 +177,14 @@ class EndKey(ActionPage):
 class RevokeKey(EndKey):
     """It stays in the list."""
 
-    title, button = "Revoke “{0.name}”?", "Revoke this key"
-    text = (
-        "A revoked key stops immediately and for good: the next request with it gets 401. "
-        "It stays in the list, marked as revoked."
-    )
     done = "is revoked. Requests with it get 401 from now on."
+
+    def prompt(self) -> Prompt:
+        text = (
+            "A revoked key stops immediately and for good: the next request with it gets 401. It "
+            "stays in the list, marked as revoked."
+        )
+        return Prompt(f"Revoke “{self.name}”?", "Revoke this key", [text], danger=True)
 
     def end(self) -> None:
         self.obj.revoke(by=self.user)
@@ -192,12 +193,14 @@ class RevokeKey(EndKey):
 class DeleteKey(EndKey):
     """It leaves the list."""
 
-    title, button = "Delete “{0.name}”?", "Delete this key"
-    text = (
-        "A deleted key stops immediately and leaves the list; the next request gets 401. "
-        "Its name and first characters stay in the audit log."
-    )
     done = "is deleted. The audit log keeps what it did."
+
+    def prompt(self) -> Prompt:
+        text = (
+            "A deleted key stops immediately and leaves the list; the next request gets 401. Its "
+            "name and first characters stay in the audit log."
+        )
+        return Prompt(f"Delete “{self.name}”?", "Delete this key", [text], danger=True)
 
     def end(self) -> None:
         self.obj.delete_by(by=self.user)

@@ -8,10 +8,7 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
 
-from config.console.site import with_csp
 
-
-@with_csp
 @never_cache
 def page(request: HttpRequest, template: str, status: int) -> HttpResponse:
     """The same page for every cause; inside the admin it has the admin's header.

@@ -101,7 +101,7 @@ class ObjectPage(View):
         return url
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Prompt:
     """What a page says before it does something.
 
@@ -122,27 +122,14 @@ class Prompt:
 
 
 class ActionPage(ObjectPage):
-    """Asks, and does it when the form is sent. A subclass has a `title` or a `prompt`, and `run`.
-
-    Attributes:
-        form_class: what is asked for.
-        title, button, text, danger: of the prompt; in the texts, {0} is the object.
-    """
+    """Asks, and does it when the form is sent. A subclass has `prompt` and `run`."""
 
     template_name = "admin/action.html"
     asks_password = True
     form_class: type[forms.BaseForm] = forms.Form
-    title = button = text = ""
-    danger = False
 
     def prompt(self) -> Prompt:
-        """What the page says; the button says the title if it has no label of its own."""
-        title, button, text = (
-            each.format(self.obj) for each in (self.title, self.button, self.text)
-        )
-        return Prompt(
-            title=title, button=button or title.rstrip("?"), sentences=[text], danger=self.danger
-        )
+        raise NotImplementedError
 
     def run(self) -> str | HttpResponse:
         """Does it, and returns the message for the page before, or the whole response.

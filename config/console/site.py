@@ -2,12 +2,12 @@
 
 import logging
 from collections.abc import Callable
-from functools import partial, wraps
+from functools import partial
 from typing import Any
 
 from django.contrib import admin
 from django.contrib.auth.models import User
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, URLResolver, path, reverse
 from django.utils.html import format_html
@@ -19,16 +19,8 @@ from config.console.time_outs import part_limits
 
 logger = logging.getLogger(__name__)
 
-View = Callable[..., HttpResponse]
-
 PART_SECONDS = 2.0  # for a statement of a part of the start page
 LATE = "{}: not available at the moment. Reload the page."
-
-# Scripts and styles are files of ours. Other hosts may not serve, receive or frame anything.
-CONTENT_SECURITY_POLICY = (
-    "default-src 'self'; img-src 'self' data:; "
-    "object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
-)
 
 
 class Site(admin.AdminSite):
@@ -54,7 +46,7 @@ class Site(admin.AdminSite):
 
     def admin_view(self, view: Any, cacheable: bool = False) -> Any:
         """Any page may ask for the password; none may be cached, not even if Django allows it."""
-        return with_csp(super().admin_view(asks_for_password(view), cacheable=False))
+        return super().admin_view(asks_for_password(view), cacheable=False)
 
     def each_context(self, request: HttpRequest) -> dict[str, Any]:
         context = super().each_context(request)
@@ -114,13 +106,3 @@ def part(read: Callable[[], list[Any]], otherwise: Any) -> list[Any]:
     except Exception:
         logger.exception("The start page: %s", otherwise)
         return [otherwise]
-
-
-def with_csp(view: View) -> View:
-    @wraps(view)
-    def inner(*args: Any, **kwargs: Any) -> HttpResponse:
-        response: HttpResponse = view(*args, **kwargs)
-        response["Content-Security-Policy"] = CONTENT_SECURITY_POLICY
-        return response
-
-    return inner

@@ -26,6 +26,18 @@ NOT_KNOWN = "That filter does not exist here."
 TOOLS = 'class="button account"'
 
 
+def test_every_page_has_a_content_security_policy(desk: Client) -> None:
+    stranger = Client(enforce_csrf_checks=True)
+    pages = {
+        200: stranger.get(reverse("admin:login")),
+        403: stranger.post(reverse("admin:login")),
+        404: desk.get(f"{reverse('admin:index')}nothing/"),
+    }
+    for status, page in pages.items():
+        assert page.status_code == status
+        assert "frame-ancestors 'none'" in page["Content-Security-Policy"]
+
+
 @pytest.mark.parametrize("path", [WORKSPACES, ACCOUNTS])
 def test_changelist_with_an_unknown_filter_shows_all_and_says_so(desk: Client, path: str) -> None:
     for query in ("password__startswith=a", "_to_field=password", "username__regex=(", "id=x"):

@@ -19,7 +19,6 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
 
-from config.console.site import with_csp
 from workspaces.accounts import invitations
 from workspaces.accounts.forms import InvitedAccountForm
 from workspaces.accounts.invitations import NotOpen
@@ -38,7 +37,6 @@ PROBLEMS = {
 ADVICE = "Ask the person who invited you for a new link."
 
 
-@with_csp
 @never_cache
 @takes_password
 @require_http_methods(["GET", "HEAD", "POST"])

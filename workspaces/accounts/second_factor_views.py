@@ -8,7 +8,7 @@ from django.urls import reverse, reverse_lazy
 
 from audit.models import Action
 from config.console.base import request_user
-from config.console.object_page import ActionPage, Refused
+from config.console.object_page import ActionPage, Prompt, Refused
 from config.console.reauthentication import recent_sign_in_required
 from workspaces import mails
 from workspaces.accounts import recovery_codes, second_factor, steps
@@ -100,8 +100,9 @@ class OwnAction(ActionPage):
 
 
 class NewCodes(OwnAction):
-    title, button = "New recovery codes", "Make new codes"
-    text = "You get ten new recovery codes. Your former ones no longer work then."
+    def prompt(self) -> Prompt:
+        text = "You get ten new recovery codes. Your former ones no longer work then."
+        return Prompt("New recovery codes", "Make new codes", [text])
 
     def run(self) -> HttpResponse:
         codes = recovery_codes.make(self.user, by=self.login)
@@ -110,8 +111,10 @@ class NewCodes(OwnAction):
 
 
 class RemoveOwn(OwnAction):
-    title, danger = "Remove the second factor", True
-    text = "Your password alone is enough to sign in then. Your recovery codes no longer work."
+    def prompt(self) -> Prompt:
+        title = "Remove the second factor"
+        text = "Your password alone is enough to sign in then. Your recovery codes no longer work."
+        return Prompt(title, title, [text], danger=True)
 
     def is_allowed(self) -> bool:
         return not second_factor.is_required(self.user)

@@ -7,7 +7,6 @@ from django.utils.decorators import method_decorator
 
 from audit.scope import scope_of
 from config.console import site
-from config.console.site import with_csp
 from workspaces.accounts import passwords, second_factor, sign_in
 from workspaces.accounts import second_factor_views as factor
 from workspaces.accounts.security import mailbox, security
@@ -32,13 +31,13 @@ class Site(site.Site):
             "security_remove": ("security/remove/", factor.RemoveOwn),
         }
         return [
-            *(path(at, with_csp(page.as_view()), name=name) for name, (at, page) in public.items()),
+            *(path(at, page.as_view(), name=name) for name, (at, page) in public.items()),
             *(
                 path(at, self.admin_view(page.as_view()), name=name)
                 for name, (at, page) in signed_in.items()
             ),
             path("security/", self.admin_view(security), name="security"),
-            path("mailbox/", with_csp(mailbox), name="mailbox"),
+            path("mailbox/", mailbox, name="mailbox"),
             *super().get_urls(),
         ]
 
@@ -61,8 +60,7 @@ class Site(site.Site):
             return HttpResponseRedirect(request.get_full_path())
         if request.method == "GET" and self.has_permission(request):
             return HttpResponseRedirect(reverse("admin:index"))
-        view: Any = sign_in.SignIn.as_view()
-        return with_csp(view)(request)
+        return sign_in.SignIn.as_view()(request)
 
     def password_change(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None

@@ -14,7 +14,6 @@ from django.views.decorators.csrf import csrf_exempt, csrf_protect
 from django_ratelimit import ALL
 from django_ratelimit.core import get_usage
 
-from config.console.site import with_csp
 from config.request.context import client_info, network_of
 from workspaces.accounts import known_browser
 
@@ -127,7 +126,7 @@ def takes_password(view: Any) -> Any:
         who = str(user.pk) if user.is_authenticated else known_browser.account_in(request)
         place = _hashing.setdefault(who, Semaphore(2))
         if not place.acquire(blocking=False):
-            response = with_csp(render)(request, "admin/busy.html", status=429)
+            response = render(request, "admin/busy.html", status=429)
             response["Retry-After"] = "2"
             return response
         try:

@@ -42,7 +42,9 @@ class WorkspaceAction(ActionPage):
 
 class CreateWorkspace(WorkspaceAction):
     form_class = NewWorkspaceForm
-    title, button = "Create a workspace", "Create the workspace"
+
+    def prompt(self) -> Prompt:
+        return Prompt(title="Create a workspace", button="Create the workspace")
 
     def run(self) -> str | HttpResponse:
         name = self.form.cleaned_data["name"]

@@ -127,11 +127,13 @@ class AccountPage(ActionPage):
 class NewPassword(LinkPage):
     """For a user who has lost the password, or somebody else knows it. No operator types one."""
 
-    title, button, danger = "New password for {0}", "End the password", True
-    text = (
-        "The present password of {0} ends now, and so do all sessions. The next page shows a link "
-        "to choose a new one, once. Make sure that it is really this person who asks you."
-    )
+    def prompt(self) -> Prompt:
+        text = (
+            f"The present password of {self.obj} ends now, and so do all sessions. The next page "
+            "shows a link to choose a new one, once. Make sure that it is really this person who "
+            "asks you."
+        )
+        return Prompt(f"New password for {self.obj}", "End the password", [text], danger=True)
 
     def check(self) -> None:
         if self.obj == self.user:
@@ -147,11 +149,14 @@ class NewPassword(LinkPage):
 
 class RemoveSecondFactor(ActionPage):
     obj: User
-    title, danger = "Remove the second factor", True
-    text = (
-        "{0} can sign in with the password alone, and sets up a new second factor then if one is "
-        "required. Make sure that it is really this person who asks you."
-    )
+
+    def prompt(self) -> Prompt:
+        title = "Remove the second factor"
+        text = (
+            f"{self.obj} can sign in with the password alone, and sets up a new second factor then "
+            "if one is required. Make sure that it is really this person who asks you."
+        )
+        return Prompt(title, title, [text], danger=True)
 
     def check(self) -> None:
         if self.obj == self.user:
@@ -166,11 +171,13 @@ class RemoveSecondFactor(ActionPage):
 
 class EndSessions(ActionPage):
     obj: User
-    title, danger = "End all sessions", True
-    text = (
-        "{0} is signed out of every browser by the next click, and can sign in again. If somebody "
-        "else knows the password, set another one too."
-    )
+
+    def prompt(self) -> Prompt:
+        text = (
+            f"{self.obj} is signed out of every browser by the next click, and can sign in again. "
+            "If somebody else knows the password, set another one too."
+        )
+        return Prompt("End all sessions", "End all sessions", [text], danger=True)
 
     def check(self) -> None:
         if self.obj == self.user:
@@ -220,7 +227,10 @@ class Deactivate(ActionPage):
 
 class Activate(ActionPage):
     obj: User
-    title, text = "Activate {0}?", "The user can sign in again, with the same roles."
+
+    def prompt(self) -> Prompt:
+        title = f"Activate {self.obj}"
+        return Prompt(f"{title}?", title, ["The user can sign in again, with the same roles."])
 
     def run(self) -> str:
         self.obj.is_active = self.obj.is_staff = True

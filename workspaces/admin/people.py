@@ -93,7 +93,9 @@ class Invite(PeoplePage):
     """
 
     form_class = InvitationForm
-    title, button = "Invite an admin of {0}", "Invite"
+
+    def prompt(self) -> Prompt:
+        return Prompt(title=f"Invite an admin of {self.obj}", button="Invite")
 
     def check(self) -> None:
         if mails.available() or is_operator(self.user):

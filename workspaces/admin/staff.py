@@ -2,7 +2,7 @@ from typing import Any
 
 from django.contrib.auth.models import User
 
-from config.console.object_page import ActionPage, Refused
+from config.console.object_page import ActionPage, Prompt, Refused
 from workspaces.accounts import rights
 from workspaces.forms import StaffForm
 
@@ -13,13 +13,16 @@ class MakeOperator(ActionPage):
     form_class = StaffForm
     obj: User
     right, given = "operator", True
-    title, danger = "Make {0} an operator?", True
-    text = (
-        "An operator sees every workspace, its members, documents, webhooks and audit log, but not "
-        "its keys; suspends workspaces and changes plans; and makes, changes and deactivates "
-        "accounts, operators' too. Nobody can do more here. It takes effect with the user's next "
-        "click."
-    )
+
+    def prompt(self) -> Prompt:
+        title = f"Make {self.obj} an operator"
+        text = (
+            "An operator sees every workspace, its members, documents, webhooks and audit log, but "
+            "not its keys; suspends workspaces and changes plans; and makes, changes and "
+            "deactivates accounts, operators' too. Nobody can do more here. It takes effect with "
+            "the user's next click."
+        )
+        return Prompt(f"{title}?", title, [text], danger=True)
 
     def check(self) -> None:
         if rights.has(self.obj, self.right):
@@ -44,17 +47,25 @@ class MakeOperator(ActionPage):
 
 class MakeSupport(MakeOperator):
     right = "support"
-    title = "Make {0} support staff?"
-    text = (
-        "Support staff read the audit log, the refused requests and the documents of every "
-        "workspace, not its keys. They change nothing. It takes effect with the user's next click."
-    )
+
+    def prompt(self) -> Prompt:
+        title = f"Make {self.obj} support staff"
+        text = (
+            "Support staff read the audit log, the refused requests and the documents of every "
+            "workspace, not its keys. They change nothing. It takes effect with the user's next "
+            "click."
+        )
+        return Prompt(f"{title}?", title, [text], danger=True)
 
 
 class EndOperator(MakeOperator):
     given = False
-    title, button = "End the rights of {0} as an operator?", "End the rights"
-    text = "It ends with the next click of the user. Memberships and the account stay."
+    kind = "an operator"
+
+    def prompt(self) -> Prompt:
+        text = "It ends with the next click of the user. Memberships and the account stay."
+        title = f"End the rights of {self.obj} as {self.kind}?"
+        return Prompt(title, "End the rights", [text], danger=True)
 
     def check(self) -> None:
         if not rights.has(self.obj, self.right):
@@ -62,5 +73,4 @@ class EndOperator(MakeOperator):
 
 
 class EndSupport(EndOperator):
-    right = "support"
-    title = "End the rights of {0} as support staff?"
+    right, kind = "support", "support staff"
