@@ -93,14 +93,16 @@ class AuditLogFilter(lists.LogFilter):
         return found
 
     def text(self) -> str:
-        """The filters in words, for the entry of an export: "action = key.revoked".
+        """The filters in words, for the entry of an export: "What happened: API key revoked".
 
         Logins and addresses are left out: the log could never forget them.
         """
         values = self.cleaned_data
-        shown = ("kind", "action__exact", *self.named, "within")
-        parts = [f"{name.split('_')[0]} = {values[name]}" for name in shown if values[name]]
-        parts += [f"by {name.split('_')[0]}" for name in self.personal if values[name]]
+        shown = [name for name in ("kind", "action__exact", *self.named) if values[name]]
+        parts = [f"{self[name].label}: {self.in_words(name)}" for name in shown]
+        parts += [f"one {self[name].label.lower()}" for name in self.personal if values[name]]
+        if values["within"]:
+            parts.append(self.in_words("within"))
         if days := self.days():
             parts.append(f"{days}, {values['zone']}")
         return ", ".join(parts)
@@ -209,8 +211,8 @@ class AuditEntryAdmin(ScopedAdmin, lists.LogAdmin):
         workspace = snapshot_of(scope_of(request), form.cleaned_data["workspace_id__exact"])
 
         def make() -> Iterator[str]:
-            of = f"workspace = {workspace.workspace_name}" if workspace else ""
-            detail = ", ".join(filter(None, (of, form.text()))) or "no filter"
+            of = f"Workspace: {workspace.workspace_name}" if workspace else ""
+            detail = ", ".join(filter(None, (of, form.text()))) or "all of it"
             by = request_user(request).get_username()
             record(Action.LOG_EXPORTED, by=by, workspace=workspace, detail=detail)
             return csv_lines(self.get_queryset(request).filter(form.condition()))

@@ -141,7 +141,7 @@ class AuditEntry(models.Model):
     workspace_name = models.CharField(max_length=200, blank=True)
     person = models.CharField(max_length=254, blank=True)  # login of who did it; "" for a key
     member = models.CharField(max_length=254, blank=True)  # login of the member
-    detail = models.CharField(max_length=1000, blank=True)  # "FREE → PRO"
+    detail = models.CharField(max_length=1000, blank=True)  # "from member to admin"
     key_id = models.UUIDField(null=True)
     key_name = models.CharField(max_length=100, blank=True)
     key_prefix = models.CharField(max_length=PUBLIC_LENGTH, blank=True)

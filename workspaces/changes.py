@@ -13,6 +13,7 @@ from audit.record import record
 from workspaces import mails
 from workspaces.api_access import access_warning
 from workspaces.models import Membership, Workspace
+from workspaces.plans import label_of
 
 
 class LastAdmin(Exception):
@@ -27,7 +28,8 @@ def _locked(workspace: Workspace) -> Workspace:
 @transaction.atomic
 def create_workspace(workspace: Workspace, *, by: str) -> None:
     workspace.save(force_insert=True)
-    record(Action.WORKSPACE_CREATED, by=by, workspace=workspace.snapshot(), detail=workspace.plan)
+    detail = f"on {label_of(workspace.plan)}"
+    record(Action.WORKSPACE_CREATED, by=by, workspace=workspace.snapshot(), detail=detail)
 
 
 def with_the_same_name(name: str) -> list[Workspace]:
@@ -38,7 +40,7 @@ def with_the_same_name(name: str) -> list[Workspace]:
 def change_plan(workspace: Workspace, plan: str, *, by: str, reason: str) -> None:
     now = _locked(workspace)
     if now.plan != plan:
-        detail = f"{now.plan} → {plan}: {reason}"
+        detail = f"workspace moved from {label_of(now.plan)} to {label_of(plan)}: {reason}"
         now.plan = plan
         now.save(update_fields=["plan"])
         record(Action.PLAN_CHANGED, by=by, workspace=now.snapshot(), detail=detail)
@@ -72,7 +74,7 @@ def add_member(membership: Membership, *, by: str) -> None:
         by=by,
         member=membership.user.get_username(),
         workspace=membership.workspace.snapshot(),
-        detail=membership.role,
+        detail=f"as {membership.role_label}",
     )
 
 
@@ -86,7 +88,7 @@ def make_admin(membership: Membership, *, by: str) -> None:
             by=by,
             member=now.user.get_username(),
             workspace=now.workspace.snapshot(),
-            detail=f"{now.role} → {role}",
+            detail=f"from {now.role_label} to {role.label.lower()}",
         )
 
 
@@ -97,9 +99,10 @@ def remove_member(membership: Membership, *, by: str, even_last_admin: bool = Fa
     if now is not None:
         if is_last_admin(now) and not even_last_admin:
             raise LastAdmin
-        facts, member, role = now.workspace.snapshot(), now.user.get_username(), now.role
+        facts, member = now.workspace.snapshot(), now.user.get_username()
         now.delete()
-        record(Action.MEMBER_REMOVED, by=by, member=member, workspace=facts, detail=role)
+        detail = f"was {now.role_label}"
+        record(Action.MEMBER_REMOVED, by=by, member=member, workspace=facts, detail=detail)
 
 
 def _locked_membership(membership: Membership) -> Membership | None:

@@ -112,6 +112,10 @@ class Membership(models.Model):
         return f"{self.user} in {self.workspace} ({self.role})"
 
     @property
+    def role_label(self) -> str:
+        return self.get_role_display().lower()
+
+    @property
     def can_sign_in(self) -> bool:
         return can_sign_in(self.user)
 
@@ -184,6 +188,10 @@ class Invitation(models.Model):
 
     def __str__(self) -> str:
         return f"{self.email} to {self.workspace} ({self.role})"
+
+    @property
+    def role_label(self) -> str:
+        return self.get_role_display().lower()
 
     @property
     def expired(self) -> bool:

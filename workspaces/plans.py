@@ -10,4 +10,8 @@ class Plan(models.TextChoices):
     BUSINESS = "BUSINESS", "Business"
 
 
+def label_of(plan: str) -> str:
+    return str(Plan(plan).label) if plan in Plan.values else f"{plan} (no longer offered)"
+
+
 WITH_API = (Plan.BUSINESS, Plan.PRO)

@@ -20,6 +20,7 @@ from django.http import HttpRequest, HttpResponse, QueryDict
 from django.template.loader import render_to_string
 from django.urls import URLPattern, reverse
 from django.utils import timezone
+from django.utils.choices import flatten_choices
 from django.utils.safestring import SafeString
 
 from config.console.base import SectionAdmin
@@ -133,6 +134,12 @@ class ListFilter(forms.Form):
     `status__exact`."""
 
     searched: tuple[str, ...] = ()  # the fields that the search in the header tries, in turn
+
+    def in_words(self, name: str) -> str:
+        """What a field shows for its value."""
+        value = self[name].value()
+        choices: Any = getattr(self.fields[name], "choices", ())
+        return str(dict(flatten_choices(choices)).get(value, value))
 
     @property
     def nothing(self) -> str:
@@ -267,8 +274,7 @@ class LogChangeList(ChangeList):
     def _shown(self, field: forms.BoundField) -> str:
         if field.name in NAMES and self.result_list:
             return str(getattr(self.result_list[0], NAMES[field.name]))
-        choices = {str(key): text for key, text in getattr(field.field, "choices", ())}
-        return str(choices.get(field.value(), field.value()))
+        return self.form.in_words(field.name)
 
     @property
     def periods(self) -> list[tuple[str, str, bool]]:

@@ -69,13 +69,13 @@ def client_info() -> tuple[str, str]:
 def actor() -> str:
     """Who acts: the login of the signed-in user, "" without one.
 
-    Outside of a request, the system's user and the command: "root (manage.py createsuperuser)".
+    Outside of a request, the system's user and the command: "root, by command createsuperuser".
     With sudo also SUDO_USER, which is only a hint: the user who starts the command can set it.
     """
     request = current_request.get()
     if request is None:
         hint = os.environ.get("SUDO_USER", "")[:32]
-        return f"{_system_user()} ({_command()}{f', sudo says {hint!a}' if hint else ''})"
+        return f"{_system_user()}, by {_command()}{f', sudo says {hint!a}' if hint else ''}"
     user = getattr(request, "user", None)
     return user.get_username() if user else ""  # the API has no users; "" is the anonymous one's
 
@@ -88,9 +88,9 @@ def _system_user() -> str:
 
 
 def _command() -> str:
-    """The program's name, and the management command; other arguments may be secrets."""
-    program = Path(sys.argv[0]).name
-    return " ".join([program, *sys.argv[1:2]]) if program == "manage.py" else program
+    """The management command, without its arguments, which may be secrets."""
+    is_command = Path(sys.argv[0]).name == "manage.py"
+    return " ".join(["command", *sys.argv[1:2]]) if is_command else "command"
 
 
 def base_url(request: HttpRequest) -> str:

@@ -158,7 +158,7 @@ class Importer:
             for column in COLUMNS:
                 setattr(document, column, getattr(line.entry, column))
             what = "updated" if document.pk in old else "created"
-            now = "deleted" if document.deleted_at else document.status.lower()
+            now = "deleted" if document.deleted_at else document.get_status_display().lower()
             facts = {**whose, "document": document.snapshot()}
             record(Action.DOCUMENT_IMPORTED, **facts, detail=f"{what}, {now}")
             for kind in FILE_TYPES:

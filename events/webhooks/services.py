@@ -75,9 +75,9 @@ def change(endpoint: Endpoint, *, url: str, label: str, types: Sequence[str], by
         changes.append("the URL after its host" if same_host else f"URL was {now.public_url}")
         now.failing_since = None  # that was the other URL
     if now.label != label:
-        changes.append(f"name: {now.label or 'none'} → {label or 'none'}")
+        changes.append(f"name changed from {now.label or 'none'} to {label or 'none'}")
     if set(now.types) != set(types):
-        changes.append(f"{', '.join(now.types)} → {', '.join(types)}")
+        changes.append(f"events changed from {', '.join(now.types)} to {', '.join(types)}")
     if changes:
         now.url, now.label, now.types = url, label, list(types)
         _save(now, Action.WEBHOOK_CHANGED, by, "; ".join(changes))

@@ -176,13 +176,16 @@ def test_export_that_nobody_reads_leaves_other_pages_alone(pages: Server) -> Non
 @pytest.mark.parametrize(
     ("query", "detail"),
     [
-        ("", "no filter"),
+        ("", "all of it"),
         (
             "?workspace_id__exact={acme}&since=2026-01-01&until=2026-01-31&zone=Europe/Berlin",
-            "workspace = Acme, from 2026-01-01 to 2026-01-31, Europe/Berlin",
+            "Workspace: Acme, from 2026-01-01 to 2026-01-31, Europe/Berlin",
         ),
-        ("?key_prefix__exact=dtd_abcdefgh", "key = dtd_abcdefgh"),
-        ("?person=ada@acme.example&address__exact=::1", "by address, by person"),
+        (
+            "?key_prefix__exact=dtd_abcdefgh&action__exact=key.revoked&within=7d",
+            "What happened: API key revoked, First characters of a key: dtd_abcdefgh, Last 7 days",
+        ),
+        ("?person=ada@acme.example&address__exact=::1", "one address, one user"),
     ],
 )
 def test_export_is_recorded_with_its_filters(

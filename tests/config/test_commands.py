@@ -76,9 +76,9 @@ def recorded() -> list[tuple[str, str, str]]:
 def test_create_workspace_is_recorded_with_its_admin_s_account(db: None) -> None:
     create_workspace("One")
     assert recorded() == [
-        (Action.WORKSPACE_CREATED, "", "PRO"),
-        (Action.ACCOUNT_CREATED, "eva@example.com", f"staff status: no → yes; {NOT_CONFIRMED}"),
-        (Action.MEMBER_ADDED, "eva@example.com", "ADMIN"),
+        (Action.WORKSPACE_CREATED, "", "on Pro"),
+        (Action.ACCOUNT_CREATED, "eva@example.com", f"may sign in here; {NOT_CONFIRMED}"),
+        (Action.MEMBER_ADDED, "eva@example.com", "as admin"),
     ]
     one = Workspace.objects.get()
     named = AuditEntry.objects.exclude(action=Action.ACCOUNT_CREATED)
@@ -90,9 +90,9 @@ def test_create_workspace_makes_a_known_user_staff_and_leaves_the_password_alone
     assert "password" not in json.loads(create_workspace("One", "FREE", "EVA@example.com"))
     assert User.objects.get().password == eva.password
     assert recorded() == [
-        (Action.WORKSPACE_CREATED, "", "FREE"),
-        (Action.ACCOUNT_CHANGED, "eva@example.com", "staff status: no → yes"),
-        (Action.MEMBER_ADDED, "eva@example.com", "ADMIN"),
+        (Action.WORKSPACE_CREATED, "", "on Free"),
+        (Action.ACCOUNT_CHANGED, "eva@example.com", "may sign in here"),
+        (Action.MEMBER_ADDED, "eva@example.com", "as admin"),
     ]
 
 

@@ -125,7 +125,7 @@ def test_webhook_change_of_address_and_events(hook: Endpoint, ada: Client) -> No
     assert hook.failing_since is None
     assert newest(Action.WEBHOOK_CHANGED).detail == (
         f"https://new.example/… ({hook.pk}): URL was {PUBLIC_URL}; "
-        "document.completed → document.sent"
+        "events changed from document.completed to document.sent"
     )
     ada.post(page_of(hook, "edit"), new)
     assert AuditEntry.objects.filter(action=Action.WEBHOOK_CHANGED).count() == 1
@@ -142,7 +142,7 @@ def test_webhook_has_a_name_whose_changes_are_recorded(ada: Client) -> None:
         assert "Nothing was saved" in body(ada.post(page_of(hook, "edit"), {**new, "label": label}))
     ada.post(page_of(hook, "edit"), new)
     assert newest(Action.WEBHOOK_CHANGED).detail == (
-        f"{PUBLIC_URL} ({hook.pk}): name: CRM, production → none"
+        f"{PUBLIC_URL} ({hook.pk}): name changed from CRM, production to none"
     )
 
 

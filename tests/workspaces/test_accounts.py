@@ -47,8 +47,8 @@ def save(desk: Client, user: User, **changed: Any) -> None:
 def test_account_that_an_operator_changes_is_recorded(desk: Client, bob: User) -> None:
     save(desk, bob, email="rob@acme.example", first_name="Rob")  # under the earlier login
     detail = (
-        f"username: {BOB} → rob@acme.example; email address: {BOB} → rob@acme.example; "
-        "first name:  → Rob"
+        f"username changed from {BOB} to rob@acme.example; "
+        f"email address changed from {BOB} to rob@acme.example; first name changed from none to Rob"
     )
     assert told() == [(Action.ACCOUNT_CHANGED, BOB, OLGA, detail)]
 
@@ -83,8 +83,8 @@ def test_createsuperuser_is_recorded(transactional_db: None) -> None:
         timeout=60,
     )
     me = pwd.getpwuid(os.getuid()).pw_name
-    who = f"{me} (manage.py createsuperuser, sudo says 'petra')"
-    detail = f"superuser status: no → yes; staff status: no → yes; {NOT_CONFIRMED}"
+    who = f"{me}, by command createsuperuser, sudo says 'petra'"
+    detail = f"made an operator; may sign in here; {NOT_CONFIRMED}"
     assert told() == [(Action.ACCOUNT_CREATED, "root@x.example", who, detail)]
 
 

@@ -74,7 +74,7 @@ def test_new_account_sets_its_password_with_a_link_that_is_shown_once(desk: Clie
     eve.refresh_from_db()
     assert eve.check_password(SECRET)
     assert told() == [
-        (Action.ACCOUNT_CREATED, eve.username, f"staff status: no → yes; {NOT_CONFIRMED}"),
+        (Action.ACCOUNT_CREATED, eve.username, f"may sign in here; {NOT_CONFIRMED}"),
         (Action.PASSWORD_CHANGED, eve.username, ""),
     ]
     assert ConfirmedAddress.of(eve) is None  # it was not sent to the address
@@ -163,7 +163,7 @@ def test_account_is_deactivated_after_a_question(acme: Tenant, desk: Client, ada
     desk.post(page_of(acme.admin, "activate"), {"activate": "yes"})
     acme.admin.refresh_from_db()
     assert acme.admin.is_active
-    assert [detail for *_, detail in told()] == ["active: yes → no", "active: no → yes"]
+    assert [detail for *_, detail in told()] == ["deactivated", "activated"]
 
 
 def test_operator_cannot_deactivate_or_demote_themselves(desk: Client) -> None:

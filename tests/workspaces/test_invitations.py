@@ -80,7 +80,7 @@ def test_invitation_s_link_is_shown_once_and_hashed(acme: Tenant, desk: Client) 
     assert token not in body(desk.get(workspace_page(acme.workspace)))
     [entry] = told()
     assert entry[0] == Action.INVITATION_CREATED
-    assert entry[2:] == (EVE, "ADMIN")
+    assert entry[2:] == (EVE, "as admin")
 
 
 def test_invitations_a_day_are_limited(
@@ -91,7 +91,7 @@ def test_invitations_a_day_are_limited(
     assert "Try again tomorrow." in body(invite(desk, acme.workspace))
     Invitation.objects.update(created_at=timezone.now() - timedelta(days=2))
     assert "Copy the link now" in body(invite(desk, acme.workspace))
-    assert told()[-1][3] == "ADMIN; replaces the earlier one"
+    assert told()[-1][3] == "as admin; replaces the earlier one"
 
 
 def test_invitation_is_for_operators_and_own_admins(acme: Tenant, umbrella: Tenant) -> None:
@@ -121,9 +121,9 @@ def test_invited_user_chooses_a_password_and_is_a_member_then(acme: Tenant) -> N
     assert Membership.objects.admins().filter(user=account, workspace=acme.workspace).exists()
     by = f"invited by {staff.operator()}; {NOT_CONFIRMED}"
     assert told()[1:] == [
-        (Action.ACCOUNT_CREATED, EVE, EVE, f"staff status: no → yes; {NOT_CONFIRMED}"),
+        (Action.ACCOUNT_CREATED, EVE, EVE, f"may sign in here; {NOT_CONFIRMED}"),
         (Action.INVITATION_ACCEPTED, EVE, EVE, by),
-        (Action.MEMBER_ADDED, EVE, EVE, "ADMIN"),
+        (Action.MEMBER_ADDED, EVE, EVE, "as admin"),
     ]
     assert ConfirmedAddress.of(account) is None
     form = {"username": EVE, "password": SECRET, "next": reverse("admin:index")}
@@ -134,10 +134,10 @@ def test_invitation_that_was_sent_by_mail_confirms_the_address(acme: Tenant, set
     opened(mailed_link(acme, settings)).post(PAGE, ACCOUNT)
     account = User.objects.get(username=EVE)
     assert told()[1:] == [
-        (Action.ACCOUNT_CREATED, EVE, EVE, "staff status: no → yes"),
+        (Action.ACCOUNT_CREATED, EVE, EVE, "may sign in here"),
         (Action.ADDRESS_CONFIRMED, EVE, EVE, EVE),
         (Action.INVITATION_ACCEPTED, EVE, EVE, f"invited by {acme.admin}"),
-        (Action.MEMBER_ADDED, EVE, EVE, "ADMIN"),
+        (Action.MEMBER_ADDED, EVE, EVE, "as admin"),
     ]
     assert ConfirmedAddress.of(account) is not None
     account.username = account.email = "mallory@x.example"
@@ -174,7 +174,7 @@ def test_invited_user_with_an_account_signs_in_and_accepts(acme: Tenant, umbrell
     by = f"invited by {staff.operator()}; {NOT_CONFIRMED}"
     assert told()[-2:] == [
         (Action.INVITATION_ACCEPTED, login, login, by),
-        (Action.MEMBER_ADDED, login, login, "ADMIN"),
+        (Action.MEMBER_ADDED, login, login, "as admin"),
     ]
 
 
@@ -249,7 +249,7 @@ def test_invitation_that_has_ended_is_refused(acme: Tenant, why: str) -> None:
         revoke = workspace_page(acme.workspace, "revoke_invitation")
         form = {"chosen": str(Invitation.objects.get().pk)}
         ada.post(revoke, form)
-        assert told()[1:] == [(Action.INVITATION_REVOKED, acme.admin.username, EVE, "ADMIN")]
+        assert told()[1:] == [(Action.INVITATION_REVOKED, acme.admin.username, EVE, "as admin")]
     else:
         opened(link(acme))
         assert Invitation.objects.pending().count() == 1

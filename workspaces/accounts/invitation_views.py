@@ -135,4 +135,4 @@ def page(request: HttpRequest, opened: Invitation | None = None, **context: Any)
 def role_in(opened: Invitation) -> str:
     """ "an admin of Acme"."""
     article = "an" if opened.role == "ADMIN" else "a"
-    return f"{article} {opened.get_role_display().lower()} of {opened.workspace}"
+    return f"{article} {opened.role_label} of {opened.workspace}"

@@ -77,7 +77,7 @@ def create(
         by=by.get_username(),
         member=email,
         workspace=locked.snapshot(),
-        detail=f"{role}{replaces}",
+        detail=f"as {invitation.role_label}{replaces}",
     )
     return invitation, token
 
@@ -91,7 +91,7 @@ def revoke(invitation: Invitation, *, by: str) -> None:
             by=by,
             member=invitation.email,
             workspace=invitation.workspace.snapshot(),
-            detail=invitation.role,
+            detail=f"as {invitation.role_label}",
         )
 
 

@@ -16,9 +16,14 @@ from audit.record import record
 from config.request.context import actor
 from workspaces import mails
 
+# What an entry says of an account that has it, and that has it no more.
+RIGHTS = {
+    "is_superuser": ("made an operator", "no operator any more"),
+    "is_staff": ("may sign in here", "may not sign in here any more"),
+    "is_active": ("activated", "deactivated"),
+}
 # In this order in an entry, so that the end, which is cut off if it is too long, matters least.
-FIELDS = ("is_superuser", "is_staff", "is_active", "username", "email", "first_name", "last_name")
-RIGHTS = FIELDS[:3]
+FIELDS = (*RIGHTS, "username", "email", "first_name", "last_name")
 NOT_CONFIRMED = "e-mail address not confirmed"  # nobody has shown to read it
 
 
@@ -66,17 +71,15 @@ def record_deletion(*, instance: User, **kwargs: Any) -> None:
 
 
 def _differences(before: User, after: User, names: Iterable[str]) -> str:
-    """The fields that differ, as "superuser status: no → yes; active: yes → no"."""
+    """What differs: "deactivated; first name changed from Ada to Eva"."""
     parts = []
     for name in names:
         old, new = getattr(before, name), getattr(after, name)
-        if old != new:
+        if old == new:
+            continue
+        if name in RIGHTS:
+            parts.append(RIGHTS[name][not new])
+        else:
             field: Any = User._meta.get_field(name)
-            parts.append(f"{field.verbose_name}: {_text(old)} → {_text(new)}")
+            parts.append(f"{field.verbose_name} changed from {old or 'none'} to {new or 'none'}")
     return "; ".join(parts)
-
-
-def _text(value: str | bool) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return value

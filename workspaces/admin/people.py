@@ -123,7 +123,7 @@ class Invite(PeoplePage):
                 format_html(
                     "It works once, within {} days, and makes its user {} of {}.",
                     invitations.DAYS,
-                    invitation.get_role_display().lower(),
+                    invitation.role_label,
                     isolated(self.obj.label),
                 ),
                 "Send it only to this person: whoever opens it can make the account of that "
@@ -140,7 +140,7 @@ class Invite(PeoplePage):
         text = {
             "link": link,
             "invited_by": self.login,
-            "role": invitation.get_role_display().lower(),
+            "role": invitation.role_label,
             "workspace": self.obj.name,
             "days": invitations.DAYS,
         }
