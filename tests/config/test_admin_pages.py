@@ -23,7 +23,7 @@ DELIVERIES = reverse("admin:webhooks_delivery_changelist")
 KEYS = reverse("admin:apikeys_apikey_changelist")
 REFUSED = reverse("admin:usage_refusedrequest_changelist")
 NOT_KNOWN = "That filter does not exist here."
-TOOLS = 'class="button account"'
+TOOLS = 'class="account"'
 
 
 def test_every_page_has_a_content_security_policy(desk: Client) -> None:

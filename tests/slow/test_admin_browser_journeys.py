@@ -38,7 +38,7 @@ def test_admin_signs_in_creates_copies_and_uses_a_key_and_never_sees_it_again(
     browser.submit(browser.find("#id_password"), "wrong")
     assert "The e-mail address or the password is wrong" in browser.text
     browser.submit(browser.find("#id_password"), PASSWORD)
-    browser.follow(browser.find(".sections-nav a[href*='apikeys']"))
+    browser.follow(browser.find("header nav a[href*='apikeys']"))
     browser.click("Create a key")
     browser.find("#id_name").send_keys("CRM sync")
     browser.click("Create the key")
@@ -98,7 +98,7 @@ def test_webhook_is_created_tested_and_switched_off_and_its_secret_rolled(
 ) -> None:
     browser.log_in(acme.admin)
     browser.open(START)
-    browser.follow(browser.find(".sections-nav a[href*='webhooks']"))
+    browser.follow(browser.find("header nav a[href*='webhooks']"))
     browser.check_layout("webhooks-empty")
     browser.click("Create the first webhook")
     browser.find("#id_url").send_keys("http://hooks.example.com")
@@ -129,7 +129,7 @@ def test_webhook_is_created_tested_and_switched_off_and_its_secret_rolled(
 
 def column(browser: Browser, number: int) -> list[str]:
     """What a column of the log says, row by row."""
-    cells = browser.driver.find_elements(By.CSS_SELECTOR, f".log .entry td:nth-child({number})")
+    cells = browser.driver.find_elements(By.CSS_SELECTOR, f".log .row td:nth-child({number})")
     return [cell.text for cell in cells]
 
 
@@ -145,12 +145,12 @@ def test_support_finds_out_about_a_download(
     browser.submit(browser.find(".find input[name=q]"), f"https://api.example.com/api/v1{path} ?")
     browser.click("Audit log of this document")
     assert column(browser, 2) == ["Document's page opened", "Document downloaded"]
-    browser.follow(browser.find(".log .entry:last-child td a"))
-    assert "127.0.0.1" in browser.find(".log .opened").text
-    assert browser.find(".log .opened a[href$='/evidence/']").is_displayed()
+    browser.follow(browser.find(".log .row:last-child td a"))
+    assert "127.0.0.1" in browser.find(".log .open").text
+    assert browser.find(".log .open a[href$='/evidence/']").is_displayed()
     assert column(browser, 4)[1] == "Lease, original"
     browser.check_layout("history-of-a-download")
-    browser.follow(browser.find(".log .opened a[href*='key_id']"))
+    browser.follow(browser.find(".log .open a[href*='key_id']"))
     assert browser.clicks == 3
     assert column(browser, 2) == ["Document downloaded", "API key created"]
     assert column(browser, 3)[0] == f"{acme.key.prefix}… Acme sync"
@@ -165,7 +165,7 @@ def tokyo(browser: Browser) -> Iterator[Browser]:
     browser.cdp("Emulation.setTimezoneOverride", timezoneId="")
 
 
-def test_times_are_in_the_reader_s_own_zone_with_utc_as_tooltip_and_beside_them(
+def test_times_are_in_the_reader_s_own_zone_once_with_utc_as_tooltip(
     acme: Tenant, tokyo: Browser
 ) -> None:
     moment = datetime(2026, 3, 1, 14, 59, 59, tzinfo=UTC)
@@ -175,12 +175,12 @@ def test_times_are_in_the_reader_s_own_zone_with_utc_as_tooltip_and_beside_them(
     tokyo.open(f"{staff.HISTORY}?since=2026-03-01&until=2026-03-01")
     days = tokyo.driver.find_elements(By.CSS_SELECTOR, ".day")
     assert [day.text for day in days] == [
-        "Monday, 2 March 2026 Asia/Tokyo",
-        "Sunday, 1 March 2026 Asia/Tokyo",
+        "Monday 2 March 2026, Asia/Tokyo",
+        "Sunday 1 March 2026",
     ]
-    times = tokyo.driver.find_elements(By.CSS_SELECTOR, ".log .entry time")
+    times = tokyo.driver.find_elements(By.CSS_SELECTOR, ".log .row time")
     assert [time.text for time in times] == ["00:00:00", "23:59:59"]
-    title = "2026-03-01 23:59:59 GMT+9, 2026-03-01 14:59:59 UTC"
-    assert times[1].get_attribute("title") == title
+    assert times[1].get_attribute("title") == "2026-03-01 14:59:59 UTC"
     tokyo.open(page_of(entry))
-    assert "2026-03-01 23:59:59 GMT+9 (2026-03-01 14:59:59 UTC)" in tokyo.text
+    assert tokyo.text.count("23:59:59") == 1
+    assert "14:59:59" not in tokyo.text

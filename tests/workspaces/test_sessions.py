@@ -156,14 +156,3 @@ def test_operator_ends_all_sessions_of_somebody(acme: Tenant) -> None:
     own = reverse("admin:auth_user_end_sessions", args=[staff.operator().pk])
     assert desk.post(own)["Location"] == SECURITY
     assert is_signed_in(desk)
-
-
-def test_users_change_their_own_name_only_and_the_log_has_it(acme: Tenant) -> None:
-    client, login = staff.signed_in(acme.admin), acme.admin.username
-    names = {"first_name": "Ada", "last_name": "Lovelace"}
-    client.post(SECURITY, {"do": "name", **names, "email": "x@y.example", "is_superuser": "1"})
-    user = User.objects.get(pk=acme.admin.pk)
-    assert (user.get_full_name(), user.username, user.email) == ("Ada Lovelace", login, login)
-    assert not user.is_superuser
-    [entry] = AuditEntry.objects.filter(action=Action.ACCOUNT_CHANGED)
-    assert (entry.person, entry.member) == (login, login)

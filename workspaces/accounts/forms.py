@@ -46,17 +46,15 @@ class LoginForm(UserModelForm):
         super()._post_clean()  # type: ignore[misc]
 
 
-class NameForm(UserModelForm):
-    class Meta:
-        model = User
-        fields = ("first_name", "last_name")
-
-
-class InvitedAccountForm(PasswordMixin, NameForm):
+class InvitedAccountForm(PasswordMixin, UserModelForm):
     """The account of an invited user, whose login the invitation has fixed.
 
     Django's validators compare the password with the names and the address.
     """
+
+    class Meta:
+        model = User
+        fields = ("first_name", "last_name")
 
     password1, password2 = PasswordMixin.create_password_fields("Password", "Password again")
     field_order = ("first_name", "last_name")

@@ -1,5 +1,15 @@
-// Buttons that copy a text, forms that are sent once, results, the header, filters, e-mails.
+// Buttons that copy a text, forms that are sent once, results that are waited for, the header.
 "use strict";
+
+async function copied(source) {
+  try {
+    await navigator.clipboard.writeText(source.textContent);
+    return true;
+  } catch {
+    window.getSelection().selectAllChildren(source); // without TLS there is only this way
+    return document.execCommand("copy");
+  }
+}
 
 for (const text of document.querySelectorAll("code.copyable")) {
   const button = document.createElement("button");
@@ -8,11 +18,8 @@ for (const text of document.querySelectorAll("code.copyable")) {
   button.textContent = "Copy";
   button.setAttribute("aria-label", `Copy ${text.textContent}`);
   button.addEventListener("click", async () => {
-    try {
-      await navigator.clipboard.writeText(text.textContent);
+    if (await copied(text)) {
       button.textContent = "Copied";
-    } catch {
-      window.getSelection().selectAllChildren(text); // the browser allows no more
     }
   });
   text.after(button);
@@ -52,44 +59,11 @@ if (document.querySelector("[data-live]")) {
   look(Date.now() + 60000);
 }
 
-// "/" leads to the search, and Esc out of it.
+// "/" leads to the search.
 document.addEventListener("keydown", (event) => {
-  const search = document.querySelector(".find input[type=search]");
-  const typing = event.target.closest("input, select, textarea, [contenteditable]");
-  if (event.key === "/" && search && !typing && !event.ctrlKey && !event.metaKey && !event.altKey) {
+  const typing = event.target.closest("input, select, textarea");
+  if (event.key === "/" && !typing && !event.ctrlKey && !event.metaKey && !event.altKey) {
     event.preventDefault();
-    search.focus();
-  } else if (event.key === "Escape" && event.target === search) {
-    search.blur();
+    document.querySelector(".find input[type=search]")?.focus();
   }
 });
-
-// On a phone the list comes before its filters.
-const phone = window.matchMedia("(max-width: 47rem)");
-function fold() {
-  for (const filters of document.querySelectorAll(".narrowing, .list-filters details")) {
-    const whole = filters.matches(".narrowing");
-    if (phone.matches) {
-      filters.open = filters.matches(":has([aria-invalid])") || (whole && location.search);
-    } else if (whole) {
-      filters.open = true;
-    }
-  }
-}
-fold();
-phone.addEventListener("change", fold);
-
-// E-mail addresses are wrapped at @ and dots only; those in tables and logs are not.
-const WHOLE = "code, option, textarea, script, table, .log > li > span";
-const texts = document.createTreeWalker(document.querySelector("main"), NodeFilter.SHOW_TEXT);
-const emails = [];
-while (texts.nextNode()) {
-  const text = texts.currentNode;
-  if (/\S@\S/.test(text.data) && !text.parentElement.closest(WHOLE)) {
-    emails.push(text);
-  }
-}
-for (const text of emails) {
-  const parts = text.data.split(/(?<=\S@)|(?=\.\w)/);
-  text.replaceWith(...parts.flatMap((part) => [document.createElement("wbr"), part]).slice(1));
-}

@@ -7,7 +7,7 @@ const SECRET = /password|secret|token|code/i;
 const KEY = /dtd_\w{12,}/;
 const STOPS = "#login-form, #code-form, #form-expired";
 
-const user = () => document.querySelector(".account")?.textContent.trim();
+const user = () => document.querySelector(".account")?.title;
 const forms = () => [...document.querySelectorAll("main form[method=post]")];
 const controls = (form) =>
   [...form.elements].filter(
@@ -40,7 +40,7 @@ if (!document.querySelector(STOPS)) {
       }
     });
     const note = document.createElement("p");
-    note.className = "banner banner-warn";
+    note.className = "health warn";
     note.setAttribute("role", "status");
     note.textContent = "Nothing was sent. What you filled in is here again, without secrets: check it and send it.";
     form.prepend(note);

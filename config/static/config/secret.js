@@ -1,35 +1,13 @@
-// Copies a secret, and forgets it when the page is left. Nothing here talks to the network.
+// Copies what a page shows once, and forgets it when the page is left.
 "use strict";
 
-async function copied(text) {
-  if (window.isSecureContext && navigator.clipboard) {
-    try {
-      await navigator.clipboard.writeText(text);
-      return true;
-    } catch {
-      // Not allowed here; the older way below may be.
-    }
-  }
-  const area = document.createElement("textarea");
-  area.value = text;
-  area.setAttribute("readonly", "");
-  area.className = "visually-hidden";
-  document.body.append(area);
-  area.select();
-  const done = document.execCommand("copy");
-  area.remove();
-  return done;
-}
-
 for (const button of document.querySelectorAll("button[data-copy]")) {
-  const source = document.getElementById(button.dataset.copy);
   button.hidden = false;
   button.addEventListener("click", async () => {
-    const done = await copied(source.textContent);
+    const done = await copied(document.getElementById(button.dataset.copy));
     document.getElementById("copied").textContent = done
       ? `${button.dataset.what} copied.`
-      : "Your browser did not let the page copy. Select the text and copy it.";
-    button.focus();
+      : "Your browser did not let the page copy. Copy the selected text.";
   });
 }
 

@@ -1,57 +1,41 @@
-// Times in the reader's own zone; UTC is in the tooltip, and beside them on the page of an object.
-// The days of filters are of that zone too. Without this script all is UTC.
+// Times and the days of logs in the reader's own zone; UTC is in the tooltip.
 "use strict";
 
-const LONG = { dateStyle: "short", timeStyle: "long" };
-const inZone = (moment, zone) => moment.toLocaleString("sv", zone ? { ...LONG, timeZone: zone } : LONG);
+const FORMAT = { dateStyle: "short", timeStyle: "long" };
 const ZONE = Intl.DateTimeFormat().resolvedOptions().timeZone;
+const inZone = (moment, timeZone) => moment.toLocaleString("sv", { ...FORMAT, timeZone });
 
 for (const time of document.querySelectorAll("time[datetime]")) {
   const moment = new Date(time.dateTime);
-  const own = inZone(moment);
-  const utc = inZone(moment, "UTC");
+  const own = inZone(moment, ZONE);
+  time.title = inZone(moment, "UTC");
   if (/^\d{4}-/.test(time.textContent)) {
     time.textContent = own;
-    time.title = utc;
-    if (own !== utc && time.closest(".fields, .facts, .timeline")) {
-      const beside = document.createElement("span");
-      beside.className = "beside";
-      beside.textContent = `(${utc})`;
-      time.after(" ", beside);
-    }
+  } else if (/^\d\d:/.test(time.textContent)) {
+    time.textContent = own.slice(11, 19);
   } else {
-    if (/^\d\d:/.test(time.textContent)) {
-      time.textContent = own.slice(11, 19); // otherwise "3 hours ago"
-    }
-    time.title = own === utc ? utc : `${own}, ${utc}`;
+    time.title = `${own}, ${time.title}`; // of "3 hours ago"
   }
 }
 
-// The days of a log are those of the reader.
-const first = document.querySelector(".log .day");
-if (first && ZONE !== "UTC") {
-  const days = [...document.querySelectorAll(".log .day")];
+for (const log of document.querySelectorAll(".log:has(.day)")) {
+  const days = [...log.querySelectorAll(".day")];
   let day;
-  for (const row of document.querySelectorAll(".log .entry")) {
+  for (const row of log.querySelectorAll(".row")) {
     const moment = new Date(row.querySelector("time").dateTime);
-    const format = { weekday: "long", day: "numeric", month: "long", year: "numeric" };
-    const name = moment.toLocaleDateString("en-GB", format);
+    const name = moment.toLocaleDateString("en-GB", { dateStyle: "full" });
     if (name !== day) {
-      day = name;
-      const own = first.cloneNode(true);
-      own.firstElementChild.firstChild.data = `${name} `;
-      own.querySelector(".quiet").textContent = ZONE;
+      const own = days[0].cloneNode(true);
+      own.cells[0].textContent = day ? name : `${name}, ${ZONE}`;
       row.before(own);
+      day = name;
     }
   }
   days.forEach((each) => each.remove());
 }
 
-// A URL that somebody has sent keeps its zone.
-const zone = document.querySelector("input[name=zone]");
-if (zone) {
+// The days of a filter are of that zone too; a URL that somebody has sent keeps its own.
+for (const zone of document.querySelectorAll("input[name=zone]")) {
   zone.value ||= ZONE;
-  for (const name of ["since", "until"]) {
-    document.querySelector(`input[name=${name}]`).title = zone.value;
-  }
+  zone.form.querySelectorAll("input[type=date]").forEach((each) => (each.title = zone.value));
 }
