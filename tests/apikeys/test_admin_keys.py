@@ -193,7 +193,7 @@ def test_key_is_created_in_the_workspace_that_the_form_names(
     Membership.objects.create(
         workspace=umbrella.workspace, user=acme.admin, role=Membership.Role.ADMIN
     )
-    assert "errornote" in body(create_key(ada, workspace=str(frozen.workspace.pk)))
+    assert 'role="alert"' in body(create_key(ada, workspace=str(frozen.workspace.pk)))
     form = {**form_of(body(ada.get(NEW))), "name": "CRM sync", "expires": "never"}
     ada.post(page_of(umbrella.workspace, "switch"))
     raw_of(ada.post(NEW, form))

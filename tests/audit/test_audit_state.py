@@ -33,10 +33,9 @@ def page(client: Client, url: str) -> str:
 
 
 def banners(client: Client, url: str = HISTORY) -> list[str]:
-    found = re.findall(
-        r'<(p|li) class="banner banner-bad">(.*?)</\1>', page(client, url), re.DOTALL
+    return re.findall(
+        r'<li class="(?:banner banner-)?bad">(.*?)</li>', page(client, url), re.DOTALL
     )
-    return [text for _, text in found]
 
 
 @pytest.fixture
