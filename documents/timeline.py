@@ -1,89 +1,137 @@
-"""What happened to a document, from its fields, its recipients and the audit log."""
+"""What happened to a document: from its fields, its recipients and the audit log."""
 
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
+from typing import NamedTuple
 
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.html import format_html
+from django.utils.timesince import timesince
 
-from audit.models import Action, AuditEntry
+from audit.models import NEWEST_FIRST, Action, AuditEntry
 from audit.scope import scope_of
 from config.console.formatting import isolated
 from config.console.links import LOG, key_link
 from documents.models import Document, Recipient
 
-MOST = 50  # entries of the audit log that are shown
+MOST = 1_000  # entries of the audit log that are read, the newest
+SHOWN = 50  # of what they say
+LONG = timedelta(hours=12)  # between two events: the timeline says so
 COMPLETED = "Completed"
 OPEN = {"DRAFT", "SENT", "VIEWED", "PARTIALLY_SIGNED"}  # may still expire
 
 
-@dataclass(frozen=True)
+@dataclass
 class Event:
     at: datetime
-    state: str  # "done", "now" for what is to come, or "ended"
-    text: str  # HTML
+    what: str
+    more: str = ""  # HTML
+    is_download: bool = False
+    gap: str = ""  # since the event before, if that is long
 
 
-def events(request: HttpRequest, document: Document) -> tuple[list[Event], bool]:
-    """The events, oldest first, and whether there are older entries in the audit log.
+class Downloads(NamedTuple):
+    key: str  # HTML
+    origin: str  # of the last one: the address and the program
+    last: datetime
+    times: int
 
-    Only entries that the user may see: a document may have come from another workspace.
+
+def entries_of(request: HttpRequest, document: Document) -> list[AuditEntry]:
+    """The newest entries that the user may see: the document may be from another workspace.
+
+    That somebody looked at its page did not happen to the document.
     """
-    # Its index begins with the document; the newest entries are read.
+    # Its index begins with the document.
     entries = AuditEntry.objects.filter(scope_of(request).condition(), document_id=document.pk)
-    newest = list(entries.order_by("-created_at", "-id")[: MOST + 1])
+    shown = entries.exclude(action=Action.DOCUMENT_VIEWED)
+    return list(shown.order_by(*NEWEST_FIRST)[:MOST])
+
+
+def downloads(request: HttpRequest, entries: Iterable[AuditEntry]) -> Iterator[Downloads]:
+    """Those of each key, the last one first."""
+    by_key = defaultdict(list)
+    for entry in entries:
+        if entry.action == Action.DOCUMENT_DOWNLOADED:
+            by_key[entry.key_id].append(entry)
+    for found in by_key.values():
+        last = found[0]
+        origin = ", ".join(filter(None, (last.address, last.user_agent.partition(" ")[0])))
+        yield Downloads(_key(request, last), origin, last.created_at, len(found))
+
+
+def timeline(
+    request: HttpRequest,
+    document: Document,
+    recipients: Iterable[Recipient],
+    entries: Iterable[AuditEntry],
+) -> list[Event]:
+    """The events, oldest first."""
     found = [
         *_of_fields(document),
-        *(event for each in document.recipients.all() for event in _of_recipient(each)),
-        *_of_entries(request, newest[:MOST]),
+        *(event for each in recipients for event in _of_recipient(each)),
+        *list(_of_entries(request, entries))[:SHOWN],
     ]
     # The last signature completes the document, at the same moment.
-    found.sort(key=lambda event: (event.at, event.text == COMPLETED))
-    return found, len(newest) > MOST
+    found.sort(key=lambda event: (event.at, event.what == COMPLETED))
+    for before, event in zip(found, found[1:], strict=False):
+        if event.at - before.at >= LONG:
+            event.gap = timesince(before.at, event.at, depth=1)
+    return found
 
 
 def _of_fields(document: Document) -> Iterator[Event]:
     now, expires = timezone.now(), document.expires_at
     times = (
-        (document.created_at, "done", "Created"),
-        (document.sent_at, "done", "Sent"),
-        (document.completed_at, "done", COMPLETED),
-        (document.deleted_at, "ended", "Deleted"),
+        (document.created_at, "Created"),
+        (document.sent_at, "Sent"),
+        (document.completed_at, COMPLETED),
+        (document.deleted_at, "Deleted"),
     )
-    for at, state, text in times:
+    for at, what in times:
         if at and at <= now:
-            yield Event(at, state, text)
+            yield Event(at, what)
     if expires and expires <= now and document.status == Document.Status.EXPIRED:
-        yield Event(expires, "ended", "Expired")
+        yield Event(expires, "Expired")
     if expires and expires > now and document.status in OPEN:
-        yield Event(expires, "now", "Expires")
+        yield Event(expires, "Expires")
 
 
 def _of_recipient(recipient: Recipient) -> Iterator[Event]:
-    who = format_html("{} ({})", isolated(recipient.name), isolated(recipient.email))
     signed = "Approved" if recipient.role == Recipient.Role.APPROVER else "Signed"
     times = (
-        (recipient.sent_at, "Sent to", "done"),
-        (recipient.viewed_at, "Viewed by", "done"),
-        (recipient.completed_at, f"{signed} by", "done"),
-        (recipient.declined_at, "Declined by", "ended"),
+        (recipient.sent_at, "Sent", "to"),
+        (recipient.viewed_at, "Viewed", "by"),
+        (recipient.completed_at, signed, "by"),
+        (recipient.declined_at, "Declined", "by"),
     )
-    for at, text, state in times:
+    for at, what, preposition in times:
         if at:
-            yield Event(at, state, format_html("{} {}", text, who))
+            yield Event(at, what, format_html("{} {}", preposition, isolated(recipient.name)))
 
 
-def _of_entries(request: HttpRequest, entries: list[AuditEntry]) -> Iterator[Event]:
+def _of_entries(request: HttpRequest, entries: Iterable[AuditEntry]) -> Iterator[Event]:
+    """The newest first. The same of one day is one event."""
+    same = defaultdict(list)
     for entry in entries:
+        what = (entry.action, entry.file_type, entry.key_id, entry.person)
+        same[entry.created_at.date(), *what].append(entry)
+    for found in same.values():
+        entry, others = found[-1], len(found) - 1
+        more = {0: "", 1: "and once more that day"}.get(others, f"and {others} times more that day")
         if entry.action == Action.DOCUMENT_DOWNLOADED:
-            key = key_link(entry, LOG, own=not scope_of(request).everything)
-            text = format_html("Downloaded ({}) with {}", entry.file_type, key)
-        else:
-            by = format_html(" by {}", isolated(entry.person)) if entry.person else ""
-            imported = entry.action == Action.DOCUMENT_IMPORTED
-            fact = entry.detail.partition(";")[0] if imported else entry.file_type
-            fact = format_html(" ({})", isolated(fact)) if fact else ""
-            text = format_html("{}{}{}", entry.action_label, fact, by)
-        yield Event(entry.created_at, "done", text)
+            facts = format_html("({}) with {} {}", entry.file_type, _key(request, entry), more)
+            yield Event(entry.created_at, "Downloaded", facts, is_download=True)
+            continue
+        imported = entry.action == Action.DOCUMENT_IMPORTED
+        fact = entry.detail.partition(";")[0] if imported else entry.file_type
+        by = format_html("by {}", isolated(entry.person)) if entry.person else ""
+        facts = format_html("{} {} {}", isolated(f"({fact})" if fact else ""), by, more)
+        yield Event(entry.created_at, entry.action_label, facts)
+
+
+def _key(request: HttpRequest, entry: AuditEntry) -> str:
+    return key_link(entry, LOG, own=not scope_of(request).everything)

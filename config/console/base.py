@@ -26,26 +26,17 @@ if TYPE_CHECKING:
     from django.contrib.auth.models import User
 
     ModelAdmin = admin.ModelAdmin[Any]
-    TabularInline = admin.TabularInline[Any, Any]
 else:  # generic only in the stubs
     ModelAdmin = admin.ModelAdmin
-    TabularInline = admin.TabularInline
 
 
 class NoPermissions:
-    """Denies everything; for admins and inlines, which allow what they need."""
+    """Denies everything; for admins, which allow what they need."""
 
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
 
     has_add_permission = has_change_permission = has_delete_permission = has_view_permission
-
-
-def read_only(url: URLPattern) -> URLPattern:
-    """One of Django's own pages, which responds 405 to anything but GET and HEAD."""
-    if not (url.name or "").endswith("_add"):
-        url.callback = require_safe(url.callback)
-    return url
 
 
 class SectionAdmin(NoPermissions, ModelAdmin):
@@ -76,20 +67,21 @@ class SectionAdmin(NoPermissions, ModelAdmin):
         self.nouns = self.nouns or str(self.opts.verbose_name_plural)
 
     def get_urls(self) -> list[URLPattern]:
+        """Our pages, and of Django's the list and the history, to be read only."""
         prefix = f"{self.opts.app_label}_{self.opts.model_name}"
-        own = {f"{prefix}_{part.replace('-', '_')}": part for part in self.pages}
-        return [
-            *(
-                path(
-                    "add/" if part == "add" else f"<path:object_id>/{part}/",
-                    self.admin_site.admin_view(self.pages[part].as_view(section=self)),
-                    name=name,
-                )
-                for name, part in own.items()
-            ),
-            # The last of these matches any path.
-            *(read_only(each) for each in super().get_urls() if each.name not in own),
+        own = [
+            path(
+                "add/" if part == "add" else f"<path:object_id>/{part}/",
+                self.admin_site.admin_view(page.as_view(section=self)),
+                name=f"{prefix}_{part.replace('-', '_')}",
+            )
+            for part, page in self.pages.items()
         ]
+        kept = (f"{prefix}_changelist", f"{prefix}_history")
+        django_s = [each for each in super().get_urls() if each.name in kept]
+        for each in django_s:
+            each.callback = require_safe(each.callback)
+        return own + django_s
 
     @property
     def media(self) -> Media:
@@ -159,22 +151,6 @@ class SectionAdmin(NoPermissions, ModelAdmin):
         except (DisallowedModelAdminLookup, DisallowedModelAdminToField):
             messages.warning(request, "That filter does not exist here. Showing the full list.")
             return HttpResponseRedirect(f"{request.path}?{ERROR_FLAG}=1")
-
-    def change_view(
-        self,
-        request: HttpRequest,
-        object_id: str,
-        form_url: str = "",
-        extra_context: dict[str, Any] | None = None,
-    ) -> HttpResponse:
-        obj = self.visible_or_404(request, object_id)
-        context = {
-            "title": self.heading(obj),
-            "subtitle": None,
-            "crumbs": [self.crumb()],
-            "history_url": self.history_url(obj),
-        }
-        return super().change_view(request, object_id, form_url, context | (extra_context or {}))
 
     def crumb(self) -> tuple[str, str]:
         url = reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_changelist")

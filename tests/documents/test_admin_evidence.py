@@ -11,9 +11,10 @@ from django.urls import reverse
 from audit.models import AuditEntry
 from documents.models import Document
 from tests.support import factories
+from tests.support.cast import page_of
 from tests.support.factories import Tenant
 from tests.support.seals import seal
-from tests.support.staff import member, operator, signed_in, support
+from tests.support.staff import DOCUMENTS, body, member, operator, signed_in, support
 
 pytestmark = pytest.mark.usefixtures("transactional_db", "sealing")
 EXPORTS = AuditEntry.objects.filter(action="document.evidence_exported")
@@ -50,6 +51,8 @@ def test_evidence_is_for_everybody_who_sees_the_audit_log(
     seal()
     user = {"admin": lambda: acme.admin, "support": support, "operator": operator}[who]()
     [entry] = downloaded(user, lease.id)["entries"]
+    assert url_of(lease.id) in body(signed_in(user).get(page_of(lease)))
+    assert url_of(lease.id) not in body(signed_in(user).get(f"{DOCUMENTS}?q={lease.id}"))
     assert entry["entry"]["action"] == "document.downloaded"
     exported = EXPORTS.get()
     assert exported.person == user.username
