@@ -6,7 +6,7 @@ and one that arrives twice changes nothing. The PDF is saved in FOLDER/DOCUMENT_
 one line on stdout. It listens on 127.0.0.1 without TLS: the address that you register is that of a
 web server with TLS, which forwards to it.
 
-It needs the client: pip install './client[webhooks]'
+It needs the package dtd-client[all]; the service's page /api/docs says how to install it.
 
   DTD_BASE_URL        address of the service, without /api/v1: https://…
   DTD_API_KEY         a key from the workspace's developer settings: dtd_…

@@ -7,7 +7,8 @@ from django.urls import path
 from django.views.generic import RedirectView
 
 from config.console import system
-from config.docs import pages as docs
+from config.docs import client
+from config.docs import views as docs
 from workspaces.accounts.invitation_views import invitation
 
 
@@ -19,6 +20,8 @@ def favicon(request: HttpRequest) -> HttpResponse:
 urlpatterns = [
     path("api/docs", docs.page, name="docs"),
     path("api/docs/", RedirectView.as_view(pattern_name="docs")),
+    path("api/docs/find", docs.find, name="docs_find"),
+    path(f"api/docs/{client.NAME}.tar.gz", docs.client_archive, name="docs_client"),
     path("api/docs/<path:path>", docs.page, name="docs"),
     path("favicon.ico", favicon),
     path("", RedirectView.as_view(pattern_name="docs")),

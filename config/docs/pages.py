@@ -4,21 +4,13 @@ import re
 from typing import Any, NamedTuple
 
 from django.conf import settings
-from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import render
-from django.views.decorators.http import require_safe
+from django.urls import reverse
 
 from apikeys.throttling import REQUESTS_PER_MINUTE
 from config.api.openapi import DOCUMENT
 from config.api.parameters import LIMIT_MAX
 from config.docs.reference import fields, operations
 
-# Scripts and styles are this server's own, and requests go to this server only: a key that is
-# entered in a page cannot be sent elsewhere.
-CONTENT_SECURITY_POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
-    "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-)
 # The titles of the guide's pages by path, in the order in which somebody needs them.
 GUIDE = {
     "First steps": {"": "Start", "authentication": "Authentication"},
@@ -28,17 +20,15 @@ GUIDE = {
         "downloads": "Downloads",
         "events": "Events",
         "webhooks": "Webhooks",
+        "assistants": "AI assistants",
     },
     "Rely on it": {
         "errors": "Errors",
-        "limits": "Rate limit",
+        "limits": "Limits",
         "versions": "Versions",
-        "times": "Times and time zones",
-        "sizes": "Sizes and time-outs",
-        "states": "States",
+        "states": "States and times",
         "testing": "Testing",
         "recipes": "Recipes",
-        "changelog": "Changelog",
     },
 }
 
@@ -48,6 +38,10 @@ class Page(NamedTuple):
     title: str
     template: str
     operation: dict[str, Any] = {}  # of a page of the reference
+
+    @property
+    def url(self) -> str:
+        return reverse("docs", args=[self.path] if self.path else [])
 
 
 CHANGELOG = (settings.BASE_DIR / "templates" / "docs" / "changelog.md").read_text()
@@ -66,31 +60,24 @@ SECTIONS["Reference"] = [
     Page("reference/headers", "Methods and headers", "docs/headers.html"),
 ]
 PAGES = [page for pages in SECTIONS.values() for page in pages]
-NUMBERS = {page.path: number for number, page in enumerate(PAGES)}
 
 
-@require_safe
-def page(request: HttpRequest, path: str = "") -> HttpResponse:
-    """A page of the documentation. Its commands have the address that it was requested with."""
-    if path not in NUMBERS:
-        raise Http404
-    current = PAGES[NUMBERS[path]]
-    context = {
-        "base": request.build_absolute_uri("/").rstrip("/"),
+def context_of(page: Page, base: str) -> dict[str, Any]:
+    """What the page's template needs; its commands have the address `base`."""
+    return {
+        "base": base,
+        "client": reverse("docs_client"),
         "fields": FIELDS,
         "headers": DOCUMENT["components"]["headers"],
         "limit": LIMIT_MAX,
         "mails": bool(settings.EMAIL_HOST),
-        "next": next(iter(PAGES[NUMBERS[path] + 1 :]), None),
-        "operation": current.operation,
-        "page": current,
+        "operation": page.operation,
+        "page": page,
+        "public_key": next(iter(settings.AUDIT_PUBLIC_KEYS), ""),  # the others are former ones
         "rate": REQUESTS_PER_MINUTE,
         "releases": RELEASES,
+        "sample_of_operation": f"docs/samples/{page.operation.get('id')}.html",
         "sections": SECTIONS,
         "support": settings.SUPPORT_EMAIL,
         "version": DOCUMENT["info"]["version"],
     }
-    response = render(request, current.template, context)
-    response["Cache-Control"] = "no-cache"
-    response["Content-Security-Policy"] = CONTENT_SECURITY_POLICY
-    return response

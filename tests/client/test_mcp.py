@@ -25,7 +25,6 @@ TOOLS = ["who_am_i", "search_documents", "get_document", "recent_events", "downl
 
 def calls(examples: Examples, *wanted: tuple[str, dict[str, Any]]) -> list[CallToolResult]:
     """The results of calls of one session, whose downloads go to the folder `here`."""
-    (examples.folder / "here").mkdir(exist_ok=True)
 
     async def session() -> list[CallToolResult]:
         server = StdioServerParameters(
@@ -147,11 +146,12 @@ def test_mcp_downloads_to_the_folder_only_and_each_download_is_recorded(
     assert (entry.key_name, entry.file_type) == ("Acme sync", "certificate")
 
 
-def test_mcp_needs_a_folder_and_its_package(
+def test_mcp_makes_its_folder_and_needs_its_package(
     examples: Examples, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    printed = examples.run("dtd", "mcp", "--folder", "none", status=2)
-    assert printed == "dtd: none is not a folder.\n"
+    (examples.folder / "file").touch()
+    printed = examples.run("dtd", "mcp", "--folder", "file", status=1)
+    assert re.fullmatch("dtd: .*/file: File exists\n", printed)
     monkeypatch.setitem(sys.modules, "mcp.server", None)
     monkeypatch.setitem(sys.modules, "mcp", None)
     printed = examples.run("dtd", "mcp", "--folder", ".", status=2)

@@ -4,6 +4,7 @@ import html
 import re
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 from django.test import Client
@@ -39,7 +40,7 @@ def test_docs_page_needs_no_key_and_has_a_content_security_policy(page: Any) -> 
     assert page["Cache-Control"] == "no-cache"
     assert page["Content-Security-Policy"] == (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
-        "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+        "connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
     )
     assert not page.cookies
     assert "Vary" not in page
@@ -75,7 +76,7 @@ def test_docs_facts_are_those_of_the_code() -> None:
         "Active keys of a workspace": keys.MOST_ACTIVE,
         "Your response to a webhook": round(policy.ATTEMPT_SECONDS),
     }
-    shown = dict(re.findall(r'<th scope="row">(.*?)</th><td>([\d,]+)', text_of("/sizes")))
+    shown = dict(re.findall(r'<th scope="row">(.*?)</th><td>([\d,]+)', text_of("/limits")))
     assert {row: shown[row] for row in rows} == {row: f"{most:,}" for row, most in rows.items()}
     assert f"{REQUESTS_PER_MINUTE} requests a minute" in text_of("/limits")
     for text in (text_of("/limits"), SCHEMA["info"]["description"]):
@@ -105,10 +106,43 @@ def test_docs_page_is_where_other_urls_redirect_to() -> None:
 
 
 def test_unknown_paths_like_that_of_the_docs_page_are_json() -> None:
-    for path in ("/api/docs.json", "/api/docs/x", "/api/docs/pages/", "/api/docsx", "/api/DOCS"):
+    for path in ("/api/docs.json", "/api/docsx", "/api/DOCS"):
         response = Client().get(path)
         assert response.status_code == 404, path
         assert response.json() == golden("no_path")
+
+
+def test_unknown_docs_page_is_a_page_with_what_its_address_may_mean() -> None:
+    for path in ("/x", "/pages/", "/reference", "/webhooks%00", f"/{'x' * 2000}"):
+        response = Client().get(f"{PAGE}{path}")
+        assert response.status_code == 404, path
+        assert response["Content-Type"] == "text/html; charset=utf-8"
+        assert "The documentation has no page at this address." in response.content.decode()
+    assert 'href="/api/docs/webhooks">Webhooks</a></dt>' in text_of("/webhooks/")
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        ("retry-after wait", "Errors: Try again?"),
+        ("signature five minutes", "Webhooks: Verify"),
+        ("429", "Errors: All codes"),
+        ("recipientStatus", "Search documents: Parameters"),
+        ("MCP", "AI assistants"),
+        ("python install", "Start: Library and command"),
+    ],
+)
+def test_docs_search_finds_words_below_a_heading(words: str, found: str) -> None:
+    page = html.unescape(text_of(f"/find?{urlencode({'q': words})}"))
+    assert f">{found}</a></dt>" in page
+    assert f'value="{words}"' in page
+
+
+def test_docs_search_shows_what_was_typed_as_text() -> None:
+    page = text_of("/find?q=<b>%FF%00")
+    assert 'value="&lt;b&gt;' in page
+    assert "No part of a page has all these words." in page
+    assert "<dt>" not in text_of("/find?q=%20")
 
 
 def test_docs_page_commands_have_the_address_of_the_request(settings: Any) -> None:

@@ -37,8 +37,7 @@ def mcp(client: Client, options: Namespace) -> None:
     from pydantic import Field
 
     folder = Path(options.folder).resolve()
-    if not folder.is_dir():
-        raise ValueError(f"{options.folder} is not a folder.")
+    folder.mkdir(parents=True, exist_ok=True)
     server = MCPServer("dtd", instructions=ABOUT, version=VERSION, log_level="WARNING")
     limits = Annotated[int, Field(ge=1, le=100)]
 

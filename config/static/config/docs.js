@@ -160,7 +160,7 @@ function prepare() {
     choose(localStorage.getItem(LANGUAGE));
   } catch {} // the browser stores nothing
   fillIn();
-  document.querySelector("#menu [aria-current]").scrollIntoView({ block: "nearest" });
+  document.querySelector("#menu [aria-current]")?.scrollIntoView({ block: "nearest" });
 }
 
 document.addEventListener("click", (event) => {
