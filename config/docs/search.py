@@ -9,7 +9,9 @@ from django.template.loader import render_to_string
 
 from config.docs.pages import PAGES, context_of
 
-CONTROL = r"(?s)<(label|legend|button|select)\b.*?</\1>"
+INLINE = r"</?(?:a|code|em)\b[^>]*>"
+CONTROL = r"<(label|legend|button|select)\b[\s\S]*?</\1>"
+MOST = 20  # parts
 BEFORE = 60  # characters that are shown before a word
 
 
@@ -25,11 +27,11 @@ class Part(NamedTuple):
 
 
 def search(query: str) -> list[Part]:
-    """The parts with all words; first those with the first word in the title."""
+    """The first parts with all words: those with the first word in the title, then the others."""
     words = query.lower().split()
     found = [part for part in parts() if words and all(map(part.has, words))]
     found.sort(key=lambda part: words[0] not in part.title.lower())
-    return [part._replace(text=beginning_near(words[0], part.text)) for part in found]
+    return [part._replace(text=beginning_near(words[0], part.text)) for part in found[:MOST]]
 
 
 @cache
@@ -46,9 +48,10 @@ def parts() -> list[Part]:
 
 
 def text_of(html: str) -> str:
-    return " ".join(unescape(re.sub(rf"{CONTROL}|<[^>]+>", " ", html)).split())
+    text = re.sub(rf"{CONTROL}|<[^>]+>", " ", re.sub(INLINE, "", html))
+    return " ".join(unescape(text).split())
 
 
 def beginning_near(word: str, text: str) -> str:
-    at = text.lower().find(word) - BEFORE
-    return text[text.rfind(" ", 0, max(0, at)) + 1 :]
+    start = max(0, text.lower().find(word) - BEFORE)
+    return f"…{text[start:]}" if start else text

@@ -3,7 +3,7 @@
 // The reader's key is in this variable only: it is not stored, not in a URL, and gone with the page.
 let key = "";
 let documentId = ""; // the newest complete document of the reader's workspace
-let shown = location.pathname;
+let shown = location.pathname + location.search;
 let whenEntered = () => {};
 
 const dialog = document.querySelector("dialog");
@@ -119,6 +119,7 @@ function showCurl(form) {
   const lines = Object.entries(headers).map(([name, value]) => `  -H ${quoted(`${name}: ${value}`)} \\\n`);
   document.querySelector("#content .curl code").textContent =
     `curl -H "Authorization: Bearer $DTD_API_KEY" \\\n${lines.join("")}  ${quoted(location.origin + path)}`;
+  choose("curl");
   colour();
 }
 
@@ -129,12 +130,14 @@ function choose(language) {
 }
 
 function fillIn() {
-  for (const code of documentId ? document.querySelectorAll(".sample pre code") : []) {
-    code.textContent = code.textContent.replace(/(\bID=|\bid = ")…/, `$1${documentId}`);
-  }
   const field = document.querySelector('[form="try"][name="id"]');
   if (field) field.value ||= documentId;
   colour();
+}
+
+function go(path) {
+  history.pushState(null, "", path);
+  visit(path);
 }
 
 // With a key, a link shows its page without leaving this one, which has the key.
@@ -167,8 +170,7 @@ document.addEventListener("click", (event) => {
   const link = event.target.closest('a[href^="/api/docs"]');
   if (link && key && !event.ctrlKey && !event.metaKey && !event.shiftKey) {
     event.preventDefault();
-    history.pushState(null, "", link.pathname);
-    visit(link.pathname);
+    go(link.pathname);
   }
   const button = event.target.closest("button");
   if (!button) return;
@@ -191,7 +193,13 @@ document.addEventListener("click", (event) => {
 });
 
 document.addEventListener("submit", async (event) => {
+  const isSearch = event.target.matches("[role=search]");
+  if (isSearch && !key) return; // the browser opens the results
   event.preventDefault();
+  if (isSearch) {
+    go(`${event.target.action}?${new URLSearchParams(new FormData(event.target))}`);
+    return;
+  }
   if (event.target.matches("#try")) { // its `id` is the field of that name
     withKey(() => send(document.querySelector(".response"), ...filledIn(event.target)));
     return;
@@ -221,7 +229,8 @@ document.addEventListener("input", note);
 document.addEventListener("change", note);
 
 addEventListener("popstate", () => {
-  if (location.pathname !== shown) visit(location.pathname);
+  const path = location.pathname + location.search;
+  if (path !== shown) visit(path);
 });
 
 prepare();
