@@ -57,6 +57,7 @@ class Action(models.TextChoices):
     EVIDENCE_EXPORTED = "document.evidence_exported", _DOCUMENT, "Evidence exported"
     # The plan; from which to which, why; why.
     WORKSPACE_CREATED = "workspace.created", _WORKSPACE, "ok", "Workspace created"
+    WORKSPACE_RENAMED = "workspace.renamed", _WORKSPACE, "Workspace renamed"
     PLAN_CHANGED = "workspace.plan_changed", _WORKSPACE, "Plan changed"
     WORKSPACE_SUSPENDED = "workspace.suspended", _WORKSPACE, "warn", "Workspace suspended"
     WORKSPACE_REINSTATED = "workspace.reinstated", _WORKSPACE, "ok", "Workspace reinstated"

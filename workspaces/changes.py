@@ -37,6 +37,16 @@ def with_the_same_name(name: str) -> list[Workspace]:
 
 
 @transaction.atomic
+def rename(workspace: Workspace, name: str, *, by: str) -> None:
+    now = _locked(workspace)
+    if now.name != name:
+        facts, detail = now.snapshot(), f"from {now.name} to {name}"
+        now.name = name
+        now.save(update_fields=["name"])
+        record(Action.WORKSPACE_RENAMED, by=by, workspace=facts, detail=detail)
+
+
+@transaction.atomic
 def change_plan(workspace: Workspace, plan: str, *, by: str, reason: str) -> None:
     now = _locked(workspace)
     if now.plan != plan:

@@ -46,15 +46,20 @@ def login_of(email: str) -> str:
 class NewWorkspaceForm(WorkspaceModelForm):
     class Meta:
         model = Workspace
-        fields = ("name", "plan")
+        fields: tuple[str, ...] = ("name", "plan")
         widgets = {"name": forms.TextInput({"autofocus": True})}
         help_texts = {
-            "name": "The customer’s name. It cannot be changed later.",
+            "name": "The customer’s name.",
             "plan": "Only Pro and Business include the API.",
         }
 
     def clean_name(self) -> str:
         return without_secrets(self.cleaned_data["name"])
+
+
+class RenameForm(NewWorkspaceForm):
+    class Meta(NewWorkspaceForm.Meta):
+        fields = ("name",)
 
 
 class ReasonForm(forms.Form):

@@ -34,49 +34,41 @@ class ChangeMember(PeoplePage, Button):
 
     def run(self) -> str | HttpResponse:
         member = self.form.cleaned_data["chosen"]
-        confirmed = "last_admin" in self.request.POST and is_operator(self.user)
         if self.request.POST.get("do") == "promote":
             changes.make_admin(member, by=self.login)
             return f"{member.user} is an admin of {self.obj} now."
+        if not self.is_confirmed():
+            return self.ask(self.removal(member), confirming=True)
+        confirmed = "last_admin" in self.request.POST and is_operator(self.user)
         try:
-            if not self.is_confirmed() and not changes.is_last_admin(member):
-                return self.ask(self.removal(member), confirming=True)
             changes.remove_member(member, by=self.login, even_last_admin=confirmed)
         except changes.LastAdmin:
-            return self.ask(self.no_admin_left(member), confirming=True)
+            return self.ask(self.removal(member), confirming=True)
         return f"{member.user} was removed from {self.obj}."
 
     def removal(self, member: Membership) -> Prompt:
-        who = "You lose" if member.user == self.user else "The person loses"
-        return Prompt(
-            title=f"Remove {member.user} from {self.obj.label}?",
-            button=f"Remove {member.user}",
-            sentences=[
-                f"{who} access to this workspace from the next click on. The account stays, with "
-                "its other workspaces.",
-                "Keys that the person has created keep working: revoke those whose text the "
-                "person may have kept.",
-            ],
-            danger=True,
-        )
-
-    def no_admin_left(self, member: Membership) -> Prompt:
-        """What an operator is asked; others are refused."""
-        if not is_operator(self.user):
+        is_last = changes.is_last_admin(member)
+        if is_last and not is_operator(self.user):
             raise Refused(
                 f"Nothing was changed: {member.user} is the only admin of {self.obj} who can sign "
                 "in. First make another member an admin, or invite one."
             )
+        who = "You lose" if member.user == self.user else "The person loses"
+        keys = (
+            "Nobody else can create or revoke this workspace’s keys. Better first make another "
+            "member an admin, or invite one."
+            if is_last
+            else "Revoke those whose text the person may have kept."
+        )
         return Prompt(
-            title=f"Leave {self.obj.label} without an admin?",
-            button=f"Remove {member.user} all the same",
+            title=f"Remove {member.user} from {self.obj.label}?",
+            button=f"Remove {member.user}",
             sentences=[
-                f"{member.user} is the only admin who can sign in. Without one, nobody can create "
-                "or revoke this workspace’s keys; they keep working.",
-                "Better first make another member an admin, or invite one.",
+                f"{who} access to this workspace from the next click on. The account stays.",
+                f"Keys that the person has created keep working. {keys}",
             ],
             danger=True,
-            hidden=[("last_admin", "yes")],
+            hidden=[("last_admin", "yes")] if is_last else [],
         )
 
     @property
@@ -100,18 +92,15 @@ class Invite(PeoplePage):
     def check(self) -> None:
         if mails.available() or is_operator(self.user):
             return
-        email = settings.SUPPORT_EMAIL
-        link = format_html('<a href="mailto:{}">{}</a>', email, email)
-        text = (
+        raise Refused(
             "This service sends no e-mails, so only an operator can make an invitation and pass "
-            "its link on. Ask {}: name the e-mail address."
+            f"its link on. Ask {settings.SUPPORT_EMAIL or 'the operator of this service'}: name "
+            "the e-mail address."
         )
-        raise Refused(format_html(text, link if email else "the operator of this service"))
 
     def run(self) -> str | HttpResponse:
-        mailed = mails.available()
-        invitation, link = self.invite(mailed=mailed)
-        if mailed:
+        invitation, link = self.invite()
+        if mails.available():
             return f"An e-mail with the link is on its way to {invitation.email}."
         return self.page(
             "admin/secret.html",
@@ -133,8 +122,9 @@ class Invite(PeoplePage):
         )
 
     @transaction.atomic
-    def invite(self, *, mailed: bool) -> tuple[Invitation, str]:
+    def invite(self) -> tuple[Invitation, str]:
         email, role = self.form.cleaned_data["email"], Membership.Role.ADMIN
+        mailed = mails.available()
         invitation, token = invitations.create(self.obj, email, role, by=self.user, mailed=mailed)
         link = f"{base_url(self.request)}{reverse('invitation')}?{urlencode({'token': token})}"
         text = {

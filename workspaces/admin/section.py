@@ -1,7 +1,6 @@
 """Workspaces: read by their admins and support staff, made and changed by operators."""
 
 from typing import Any
-from uuid import UUID
 
 from django.conf import settings
 from django.contrib import admin
@@ -13,26 +12,17 @@ from django.utils.safestring import SafeString
 
 from audit.models import Action, AuditEntry
 from audit.queries import newest_of
-from audit.scope import COOKIE, scope_of, sees_every_workspace
+from audit.scope import COOKIE, scope_of
 from config.console.base import SectionAdmin, request_user
-from config.console.formatting import date_column, pill
+from config.console.formatting import date_column, isolated, pill
 from config.console.links import LOG, filtered
 from config.console.object_page import Button, ObjectPage
-from workspaces.admin.access import (
-    ChangePlan,
-    CreateWorkspace,
-    Reinstate,
-    Suspend,
-    plan_of,
-    state_of,
-)
+from workspaces.admin.access import ChangePlan, CreateWorkspace, Reinstate, Rename, Suspend
 from workspaces.admin.people import ChangeMember, Invite, RevokeInvitation
 from workspaces.api_access import access_warning
 from workspaces.models import Workspace
-from workspaces.permissions import (
-    is_operator,
-    may_manage_members,
-)
+from workspaces.permissions import is_operator, may_manage_members
+from workspaces.plans import label_of
 
 
 class WorkspacePage(ObjectPage):
@@ -43,17 +33,20 @@ class WorkspacePage(ObjectPage):
         workspace, user = self.obj, self.user
         members: Any = workspace.memberships.select_related("user__confirmed_address")
         pending: Any = workspace.invitations.pending()
+        entry = state_entry(workspace)
         return {
             "title": workspace.name,
             "workspace": workspace,
-            "plan": plan_of(workspace),
+            "plan": label_of(workspace.plan),
             "plan_entry": newest_of(workspace.pk, Action.PLAN_CHANGED),
-            "state_entry": state_entry(workspace),
+            "state_entry": entry,
             "warning": access_warning(workspace),
+            "ask": settings.SUPPORT_EMAIL or (entry.person if entry else ""),
             "members": members.order_by("role", "user__username"),
             "pending": pending.select_related("created_by").order_by("created_at"),
             "history_url": self.section.history_url(workspace),
             "is_operator": is_operator(user),
+            "sees_every_workspace": scope_of(self.request).everything,
             "may_manage": may_manage_members(user, workspace),
             "is_own": workspace.is_administered_by(user),
         }
@@ -89,6 +82,7 @@ class WorkspaceAdmin(SectionAdmin):
         "add": CreateWorkspace,
         "switch": SwitchTo,
         "change": WorkspacePage,
+        "rename": Rename,
         "suspend": Suspend,
         "reinstate": Reinstate,
         "plan": ChangePlan,
@@ -99,8 +93,8 @@ class WorkspaceAdmin(SectionAdmin):
     list_display = ("named", "plan_name", "state", "created")
     list_display_links = ("named",)
     list_per_page = 50
-    search_fields = ("name", "memberships__user__username__iexact")
-    search_help_text = "A part of a name, a member’s e-mail, or 8 characters of an id or more"
+    search_fields = ("name", "memberships__user__username__iexact", "^id")
+    search_help_text = "A part of a name, a member’s e-mail, or the beginning of an id"
     sortable_by = ("named", "created")
     ordering = ("name", "id")
     actions = None
@@ -110,16 +104,11 @@ class WorkspaceAdmin(SectionAdmin):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Workspace]:
         workspaces: QuerySet[Workspace] = super().get_queryset(request)
-        if sees_every_workspace(request_user(request)):
-            return workspaces
-        return workspaces.filter(pk__in=Workspace.objects.administered_by(request_user(request)))
+        return workspaces.filter(scope_of(request).visible("pk"))
 
     def has_view_permission(self, request: HttpRequest, obj: Workspace | None = None) -> bool:
-        if sees_every_workspace(request_user(request)):
-            return True
-        if obj is None:
-            return bool(scope_of(request))
-        return obj.is_administered_by(request_user(request))
+        scope = scope_of(request)
+        return bool(scope) if obj is None else scope.includes(obj.pk)
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return is_operator(request_user(request))
@@ -144,27 +133,19 @@ class WorkspaceAdmin(SectionAdmin):
         return self.list_display if scope_of(request).everything else (*self.list_display, "switch")
 
     def get_list_filter(self, request: HttpRequest) -> tuple[str, ...]:
-        return ("suspended", "plan") if sees_every_workspace(request_user(request)) else ()
-
-    def get_search_results(
-        self, request: HttpRequest, queryset: QuerySet[Workspace], search_term: str
-    ) -> tuple[QuerySet[Workspace], bool]:
-        found, may_repeat = super().get_search_results(request, queryset, search_term)
-        if ids := ids_beginning_with(search_term):
-            found |= queryset.filter(pk__range=ids)
-        return found, may_repeat
+        return ("suspended", "plan") if scope_of(request).everything else ()
 
     @admin.display(description="name", ordering="name")
-    def named(self, workspace: Workspace) -> str:
-        return workspace.label
+    def named(self, workspace: Workspace) -> SafeString:
+        return isolated(workspace.label)
 
     @admin.display(description="plan")
     def plan_name(self, workspace: Workspace) -> str:
-        return plan_of(workspace)
+        return label_of(workspace.plan)
 
     @admin.display(description="state")
     def state(self, workspace: Workspace) -> SafeString:
-        return pill("bad" if workspace.suspended else "ok", state_of(workspace))
+        return pill("bad", "Suspended") if workspace.suspended else pill("ok", "Active")
 
     @admin.display(description="switch")
     def switch(self, workspace: Workspace) -> SafeString:
@@ -185,14 +166,6 @@ class WorkspaceAdmin(SectionAdmin):
                 for page, verb in zip(pages, verbs, strict=True)
             ),
         )
-
-
-def ids_beginning_with(text: str) -> tuple[UUID, UUID] | None:
-    """The first and the last id that begin with this text; None if it is no beginning of an id."""
-    digits = text.strip().replace("-", "").lower()
-    if not 8 <= len(digits) <= 32 or not set(digits) <= set("0123456789abcdef"):
-        return None
-    return UUID(digits.ljust(32, "0")), UUID(digits.ljust(32, "f"))
 
 
 def state_entry(workspace: Workspace) -> AuditEntry | None:

@@ -1,0 +1,35 @@
+"""What the page of a workspace shows of its keys, without naming them."""
+
+from collections import Counter
+
+from django import template
+from django.utils.safestring import SafeString
+
+from apikeys.keys import State
+from apikeys.models import ApiKey
+from apikeys.usage import report
+from apikeys.usage.models import KeyUsage
+from config.console.formatting import ago
+from workspaces.models import Workspace
+
+register = template.Library()
+
+
+@register.simple_tag
+def usage_of(workspace: Workspace) -> SafeString:
+    """HTML: the requests of the last thirty days."""
+    rows = KeyUsage.objects.filter(workspace_id=workspace.pk)
+    days = report.daily(rows, "workspace_id")[workspace.pk]
+    return report.panel("Requests", days, workspace.pk)
+
+
+@register.simple_tag
+def key_states(workspace: Workspace) -> str:
+    """How many keys are in which state: "2 active, 1 revoked; last used 3 minutes ago"."""
+    keys = list(ApiKey.objects.filter(workspace=workspace))
+    if not keys:
+        return "none"
+    states = Counter(key.state for key in keys)
+    counts = ", ".join(f"{states[each]:,} {each.label.lower()}" for each in State if states[each])
+    last = max((key.last_used_at for key in keys if key.last_used_at), default=None)
+    return f"{counts}; {f'last used {ago(last)}' if last else 'never used'}"
