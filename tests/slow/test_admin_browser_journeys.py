@@ -82,8 +82,6 @@ def test_first_day_from_a_new_workspace_to_its_admin_s_first_key(browser: Browse
     for name, text in fields.items():
         browser.find(f"#id_{name}").send_keys(text)
     browser.click("Create the account")
-    browser.find("#id_username").send_keys(EVE)
-    browser.submit(browser.find("#id_password"), PASSWORD)
     browser.click("Create")
     browser.find("#id_name").send_keys("First")
     browser.click("Create the key")

@@ -1,19 +1,22 @@
 """Workspaces in the admin: read by their admins and support, managed by operators."""
 
+import re
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+import pytest
 from django.contrib.auth.models import User
 from django.db import connection
 from django.test import Client
 from django.urls import reverse
 
 from audit.models import Action
-from tests.support import staff
-from tests.support.cast import page_of
+from tests.support import factories, staff
+from tests.support.cast import entries, page_of, text_of
 from tests.support.factories import Tenant
 from tests.support.staff import body, told
+from tests.support.usage import used
 from workspaces import changes
 from workspaces.models import Membership, Workspace
 
@@ -96,6 +99,51 @@ def test_workspace_moves_to_another_plan(acme: Tenant, desk: Client) -> None:
     ]
 
 
+def test_workspace_is_renamed_and_its_earlier_entries_keep_the_name(
+    acme: Tenant, desk: Client, ada: Client
+) -> None:
+    url = page_of(acme.workspace, "rename")
+    assert ada.post(url, {"name": "Mine"}).status_code == 403
+    for name in ("", f"dtd_{'a' * 40}", "Acme &  Sons", "Acme & Sons"):
+        desk.post(url, {"name": name})
+    acme.workspace.refresh_from_db()
+    assert acme.workspace.name == "Acme & Sons"
+    assert told() == [(Action.WORKSPACE_RENAMED, OLGA, "", "from Acme to Acme & Sons")]
+    assert {entry.workspace_name for entry in entries()} == {"Acme"}
+
+
+@pytest.mark.parametrize("email", ["", "help@service.example"])
+def test_admin_of_a_suspended_workspace_is_told_why_and_whom_to_ask(
+    acme: Tenant, ada: Client, settings: Any, email: str
+) -> None:
+    settings.SUPPORT_EMAIL = email
+    changes.set_suspended(acme.workspace, True, by=OLGA, reason="Invoice 118 is not paid")
+    html = body(ada.get(page_of(acme.workspace)))
+    [warning] = re.findall('(?s)<p class="health bad">(.+?)</p>', html)
+    assert "Acme is suspended" in warning
+    assert "Invoice 118 is not paid" in warning
+    assert f'<a href="mailto:{email or OLGA}">' in warning
+
+
+def test_member_is_told_which_admins_to_ask(acme: Tenant, umbrella: Tenant) -> None:
+    bob = staff.signed_in(staff.member(acme.workspace, "bob@acme.example"))
+    html = text_of(body(bob.get(reverse("admin:index"))))
+    assert f"Ask an admin of your workspace to make you one too. Acme: {acme.admin}" in html
+    assert str(umbrella.admin) not in html
+
+
+def test_workspace_page_has_usage_for_support_and_the_states_of_keys_for_operators(
+    acme: Tenant, sam: Client, desk: Client, ada: Client
+) -> None:
+    used(acme.key.pk, acme.workspace.pk, ok=42)
+    factories.issue(acme.workspace, "Old", acme.admin)[0].revoke(by=acme.admin)
+    pages = [text_of(body(client.get(page_of(acme.workspace)))) for client in (sam, desk, ada)]
+    assert [" 42 " in page for page in pages] == [True, True, False]  # ada's start page has it
+    states = "1 active, 1 revoked; never used"
+    assert [states in page for page in pages] == [False, True, False]
+    assert not any(acme.key.prefix in page for page in pages)
+
+
 # --- Members
 
 
@@ -145,7 +193,7 @@ def test_last_admin_cannot_leave_and_is_removed_by_an_operator_after_a_question(
     html = body(act(ada, last, do="remove", confirmed="yes", last_admin="yes"))
     assert "is the only admin of Acme who can sign in" in html
     html = body(act(desk, last, do="remove", confirmed="yes"))
-    assert "Leave Acme · 00000001 without an admin?" in html
+    assert "Nobody else can create or revoke this workspace’s keys." in html
     assert told() == []
     act(desk, last, do="remove", confirmed="yes", last_admin="yes")
     assert [action for action, *_ in told()] == [Action.MEMBER_REMOVED]

@@ -113,7 +113,8 @@ def test_invited_user_chooses_a_password_and_is_a_member_then(acme: Tenant) -> N
     assert f"{staff.operator()} invites {EVE} as admin" in body(eve.get(PAGE))
     assert not User.objects.filter(username=EVE).exists()
     response = eve.post(PAGE, ACCOUNT, follow=True)
-    assert f"You are now an admin of Acme. Sign in with {EVE}" in body(response)
+    assert response.redirect_chain == [(reverse("admin:index"), 302)]  # signed in
+    assert "You are now an admin of Acme." in body(response)
     account = User.objects.get(username=EVE)
     assert account.check_password(SECRET)
     assert (account.email, account.get_full_name()) == (EVE, "Eve Ek")
@@ -124,10 +125,20 @@ def test_invited_user_chooses_a_password_and_is_a_member_then(acme: Tenant) -> N
         (Action.ACCOUNT_CREATED, EVE, EVE, f"may sign in here; {NOT_CONFIRMED}"),
         (Action.INVITATION_ACCEPTED, EVE, EVE, by),
         (Action.MEMBER_ADDED, EVE, EVE, "as admin"),
+        (Action.LOGIN, EVE, "", ""),
     ]
     assert ConfirmedAddress.of(account) is None
     form = {"username": EVE, "password": SECRET, "next": reverse("admin:index")}
     assert Client().post(reverse("admin:login"), form).status_code == 302
+
+
+def test_invited_user_who_needs_a_second_factor_sets_it_up_next(
+    acme: Tenant, settings: Any
+) -> None:
+    eve = opened(link(acme))
+    settings.SECOND_FACTOR = "admins"
+    assert eve.post(PAGE, ACCOUNT)["Location"] == reverse("admin:login_set_up")
+    assert eve.get(reverse("admin:index")).status_code == 302
 
 
 def test_invitation_that_was_sent_by_mail_confirms_the_address(acme: Tenant, settings: Any) -> None:
@@ -138,6 +149,7 @@ def test_invitation_that_was_sent_by_mail_confirms_the_address(acme: Tenant, set
         (Action.ADDRESS_CONFIRMED, EVE, EVE, EVE),
         (Action.INVITATION_ACCEPTED, EVE, EVE, f"invited by {acme.admin}"),
         (Action.MEMBER_ADDED, EVE, EVE, "as admin"),
+        (Action.LOGIN, EVE, "", ""),
     ]
     assert ConfirmedAddress.of(account) is not None
     account.username = account.email = "mallory@x.example"

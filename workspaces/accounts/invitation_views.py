@@ -19,9 +19,10 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
 
-from workspaces.accounts import invitations
+from workspaces.accounts import invitations, steps
 from workspaces.accounts.forms import InvitedAccountForm
 from workspaces.accounts.invitations import NotOpen
+from workspaces.accounts.pages import common
 from workspaces.accounts.throttle import Attempt, Limit, TooManyAttempts, takes_password
 from workspaces.models import Invitation, can_sign_in
 
@@ -97,10 +98,8 @@ def new_account(request: HttpRequest, opened: Invitation) -> HttpResponse:
         return page(request, opened, form=form)
     if refused := accept(request, opened, account):
         return refused
-    messages.success(
-        request, f"You are now {role_in(opened)}. Sign in with {account} and your new password."
-    )
-    return HttpResponseRedirect(reverse("admin:login"))
+    messages.success(request, f"You are now {role_in(opened)}.")
+    return steps.after_password(request, account, reverse("admin:index"))
 
 
 def accept(request: HttpRequest, opened: Invitation, account: User) -> HttpResponse | None:
@@ -128,7 +127,7 @@ def problem(request: HttpRequest, why: str) -> HttpResponse:
 def page(request: HttpRequest, opened: Invitation | None = None, **context: Any) -> HttpResponse:
     workspace = opened and opened.workspace
     title = f"Invitation to {workspace}" if workspace else "This invitation cannot be opened"
-    context = {**site.each_context(request), "title": title, "invitation": opened, **context}
+    context = {**common(request), "title": title, "invitation": opened, **context}
     return render(request, "admin/invitation.html", context)
 
 

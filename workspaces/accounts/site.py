@@ -7,10 +7,12 @@ from django.utils.decorators import method_decorator
 
 from audit.scope import scope_of
 from config.console import site
+from config.console.base import request_user
 from workspaces.accounts import passwords, second_factor, sign_in
 from workspaces.accounts import second_factor_views as factor
 from workspaces.accounts.security import mailbox, security
 from workspaces.accounts.throttle import takes_password
+from workspaces.models import Membership
 
 
 class Site(site.Site):
@@ -51,6 +53,12 @@ class Site(site.Site):
             scope = scope_of(request)
             context["workspace"] = scope.workspace if len(scope.own[:2]) > 1 else None
         return context
+
+    def index(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
+        """The start page: a member who may see nothing is told whom to ask."""
+        admins = Membership.objects.admins().select_related("workspace", "user")
+        own = admins.filter(workspace__members=request_user(request))
+        return super().index(request, {**(extra_context or {}), "admins": own})
 
     @method_decorator(takes_password)
     def login(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
