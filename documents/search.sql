@@ -17,7 +17,7 @@ $$;
 
 -- The same text is another token in another workspace: one that is large never slows down the others.
 CREATE OR REPLACE FUNCTION documents_token(workspace uuid, token text) RETURNS bigint
-    LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN hashtextextended(lower(workspace::text || ' ' || token), 0);
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN hashtextextended(lower(token), uuid_hash_extended(workspace, 0));
 
 -- The rows of documents_searchable as they should be: none for a deleted document. PL/pgSQL keeps the plan; to
 -- plan it for each statement would take ten times as long as to run it. ROWS 1: what is joined has an index.

@@ -56,5 +56,5 @@ class Migration(migrations.Migration):
         migrations.RunSQL('ANALYZE documents_document, documents_recipient', migrations.RunSQL.noop),
         migrations.RunPython(fill, migrations.RunPython.noop),
         migrations.RunSQL('SET lock_timeout = 0', migrations.RunSQL.noop),
-        AddIndexConcurrently('searchable', GinIndex('tokens', fastupdate=False, name='searchable_tokens')),
+        AddIndexConcurrently('searchable', GinIndex('tokens', gin_pending_list_limit=64, name='searchable_tokens')),
     ]

@@ -21,9 +21,7 @@ from documents.api.documents import VISIBLE as VISIBLE_TO_KEY
 from documents.search.conditions import holds, tokens, values, within, words_of
 from documents.search.parameters import Search
 
-# Documents that are looked at in their order, first and at last. With recipients, they are fewer.
-NEWEST, NEWEST_FAR = 1_000, 400
-FURTHER, FURTHER_FAR = 20_000, 8_000
+NEWEST, FURTHER = 1_000, 8_000  # documents that are looked at in their order, first and at last
 MATCHES = 120_000  # documents of the index that are sorted for a page
 OUTDATED = 1_000  # changes that made a workspace's documents outdated
 
@@ -60,13 +58,12 @@ def search(
     given = values(asked, words, workspace_id)
     if after:
         given |= {"after_time": after.time, "after_id": after.id}
-    is_far = asked.recipient or asked.recipient_status
-    page = _in_order(asked, given, NEWEST_FAR if is_far else NEWEST, limit)
+    page = _in_order(asked, given, NEWEST, limit)
     groups = tokens(asked, words, given)
     if page.searched_to and groups:
         page = _by_tokens(asked, given, groups, limit) or page
     if page.searched_to:
-        page = _in_order(asked, given, FURTHER_FAR if is_far else FURTHER, limit)
+        page = _in_order(asked, given, FURTHER, limit)
     return page
 
 
@@ -75,8 +72,8 @@ def _in_order(asked: Search, given: dict[str, Any], most: int, limit: int) -> Se
     where = [VISIBLE, *_behind(asked, given, "id")]
     if len(asked.statuses) == 1 and asked.sort == "created":
         where.append("status = %(status)s")  # it has an index in this order
-    # The last document that is looked at comes too, whether it matches or not: the next page begins
-    # behind it.
+    # The last document that is looked at comes too, whether it matches or not: if the page is not
+    # full, the next one begins behind it.
     found = _fetch(
         f"""SELECT time, looked, number = {most}, matches, {DOCUMENT_COLUMNS_SQL} FROM (
             SELECT *, row_number() OVER (ORDER BY {_ORDER}) AS number FROM (
@@ -90,19 +87,13 @@ def _in_order(asked: Search, given: dict[str, Any], most: int, limit: int) -> Se
         """,  # noqa: S608 - made of constants
         given,
     )
-    rows: list[list[Any]] = []
-    position = following = searched_to = None
-    for time, id, is_last, matches, *document in found:
-        if matches and len(rows) == limit:
-            following = position
-            break
-        position = DocumentPosition(time, id)
-        if matches:
-            rows.append(document)
-        if is_last:
-            following = position
-            searched_to = time if len(rows) < limit else None
-    return SearchPage(rows, following, searched_to)
+    rows = [document for _, _, _, matches, *document in found[:limit] if matches]
+    if len(found) > limit:
+        return SearchPage(rows, DocumentPosition(*found[limit - 1][:2]))
+    if not found or not found[-1][2]:
+        return SearchPage(rows, None)
+    last = DocumentPosition(*found[-1][:2])
+    return SearchPage(rows, last, last.time if len(rows) < limit else None)
 
 
 def _by_tokens(
@@ -142,10 +133,7 @@ def _by_tokens(
         given,
     )
     rows = [document for _, _, *document in found[:limit]]
-    if len(found) <= limit:
-        return SearchPage(rows, None)
-    time, id, *_ = found[limit - 1]
-    return SearchPage(rows, DocumentPosition(time, id))
+    return SearchPage(rows, DocumentPosition(*found[limit - 1][:2]) if len(found) > limit else None)
 
 
 def _behind(asked: Search, given: dict[str, Any], id: str) -> list[str]:

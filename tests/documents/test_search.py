@@ -63,7 +63,6 @@ def test_search_finds_each_match_once_in_its_order_however_few_documents_it_look
     acme: Tenant, monkeypatch: pytest.MonkeyPatch, sort: str
 ) -> None:
     monkeypatch.setattr(queries, "NEWEST", 6)
-    monkeypatch.setattr(queries, "NEWEST_FAR", 6)
     monkeypatch.setattr(queries, "FURTHER", 12)
     monkeypatch.setattr(queries, "MATCHES", 12)
     made = factories.listed(
@@ -288,7 +287,7 @@ def test_search_finds_what_writers_have_changed_who_never_wait_for_each_other(
     acme: Tenant, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each of two changes a recipient of both documents, in opposite orders, then one document."""
-    monkeypatch.setattr(queries, "NEWEST_FAR", 1)  # others are found by their tokens
+    monkeypatch.setattr(queries, "NEWEST", 1)  # others are found by their tokens
     documents = factories.listed(acme.workspace, 3)[1:]
     people = [
         [factories.recipient(each, email=f"{name}@example.com", order=n) for each in documents]
