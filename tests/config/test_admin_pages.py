@@ -90,7 +90,7 @@ TURNED = "\u202e"  # what follows it on the line is shown from right to left
 
 def not_isolated(html: str) -> list[str]:
     """The texts that turn what is beside them: nothing is beside a title, or a cell's only text."""
-    html = re.sub(r"(?s)<(bdi|title|h1)\b.*?</\1>", "isolated", html)
+    html = re.sub(r"(?s)<(bdi|title)\b.*?</\1>", "isolated", html)
     html = re.sub(r"<(td|th)\b[^>]*>(<[^>]*>|\s)*[^<>]*(<[^>]*>|\s)*</\1>", "", html)
     return [text for text in re.split("<[^>]*>", html) if TURNED in text]
 

@@ -148,10 +148,18 @@ def test_support_finds_out_about_a_download(
     assert browser.find(".log .open a[href$='/evidence/']").is_displayed()
     assert column(browser, 4)[1] == "Lease, original"
     browser.check_layout("history-of-a-download")
+    browser.cdp("Emulation.setEmulatedMedia", media="print")
+    shown = {each: browser.find(each).is_displayed() for each in ("header", ".filters", ".log")}
+    browser.cdp("Emulation.setEmulatedMedia", media="")
+    assert shown == {"header": False, ".filters": False, ".log": True}
+    reasons = browser.find(".log .row td:nth-child(4)").location["x"]
     browser.follow(browser.find(".log .open a[href*='key_id']"))
     assert browser.clicks == 3
     assert column(browser, 2) == ["Document downloaded", "API key created"]
     assert column(browser, 3)[0] == f"{acme.key.prefix}… Acme sync"
+    Workspace.objects.update(name="W" * 100)
+    browser.open(f"{staff.HISTORY}?workspace_id__exact={acme.workspace.pk}")
+    assert browser.find(".log .row td:nth-child(4)").location["x"] == reasons
 
 
 @pytest.fixture

@@ -67,3 +67,6 @@ document.addEventListener("keydown", (event) => {
     document.querySelector(".find input[type=search]")?.focus();
   }
 });
+
+// On a phone the sections scroll sideways: the page's own is shown.
+document.querySelector("header nav [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
