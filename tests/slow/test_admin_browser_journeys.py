@@ -116,7 +116,7 @@ def test_webhook_is_created_tested_and_switched_off_and_its_secret_rolled(
     browser.click("Send a test event")
     assert "The service is sending." in browser.text
     Delivery.objects.update(state="DELIVERED", next_attempt_at=None)
-    assert eventually(lambda: ">Delivered</td>" in browser.source)  # by itself
+    assert eventually(lambda: ">Delivered</span>" in browser.source)  # by itself
     browser.click("Switch off…")
     browser.click("Switch off")
     browser.check_layout("webhook-off")
@@ -188,5 +188,5 @@ def test_times_are_in_the_reader_s_own_zone_once_with_utc_as_tooltip(
     assert [time.text for time in times] == ["00:00:00", "23:59:59"]
     assert times[1].get_attribute("title") == "2026-03-01 14:59:59 UTC"
     tokyo.open(page_of(entry))
-    assert tokyo.text.count("23:59:59") == 1
+    assert "2026-03-01 23:59:59 GMT+9" in tokyo.text
     assert "14:59:59" not in tokyo.text

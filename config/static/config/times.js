@@ -18,6 +18,16 @@ for (const time of document.querySelectorAll("time[datetime]")) {
   }
 }
 
+// A list of times says each day once.
+for (const line of document.querySelectorAll(".line")) {
+  let day;
+  for (const time of line.querySelectorAll("li > time:first-child")) {
+    const own = inZone(new Date(time.dateTime), ZONE);
+    time.textContent = own.startsWith(day) ? own.slice(11, 16) : own.slice(0, 16);
+    day = own.slice(0, 10);
+  }
+}
+
 for (const log of document.querySelectorAll(".log:has(.day)")) {
   const days = [...log.querySelectorAll(".day")];
   let day;
