@@ -18,9 +18,7 @@ for (const text of document.querySelectorAll("code.copyable")) {
   button.textContent = "Copy";
   button.setAttribute("aria-label", `Copy ${text.textContent}`);
   button.addEventListener("click", async () => {
-    if (await copied(text)) {
-      button.textContent = "Copied";
-    }
+    button.textContent = (await copied(text)) ? "Copied" : "Selected";
   });
   text.after(button);
 }
@@ -34,9 +32,7 @@ for (const form of document.querySelectorAll("form[data-once]")) {
     form.dataset.sent = "yes";
   });
   // A page from the back/forward cache can be sent again; the server then says that it was.
-  window.addEventListener("pageshow", () => {
-    delete form.dataset.sent;
-  });
+  window.addEventListener("pageshow", () => delete form.dataset.sent);
 }
 
 // While something is due, the page looks for its result, for a minute; then it shows it.
@@ -44,14 +40,10 @@ async function look(until) {
   while (Date.now() < until) {
     await new Promise((resolve) => setTimeout(resolve, 2000));
     const response = await fetch(location.href).catch(() => null);
-    if (!response?.ok || response.redirected) {
-      continue;
-    }
-    const page = new DOMParser().parseFromString(await response.text(), "text/html");
-    const typing = document.activeElement?.matches("input, select, textarea");
-    if (!page.querySelector("[data-live]") && !typing) {
-      location.reload();
-      return;
+    const known = response?.ok && !response.redirected && !(await response.text()).includes("data-live");
+    const typing = document.activeElement.matches("input, select, textarea");
+    if (known && !typing) {
+      return location.reload();
     }
   }
 }

@@ -5,11 +5,15 @@ const FORMAT = { dateStyle: "short", timeStyle: "long" };
 const ZONE = Intl.DateTimeFormat().resolvedOptions().timeZone;
 const inZone = (moment, timeZone) => moment.toLocaleString("sv", { ...FORMAT, timeZone });
 
+let day; // of the time before in a list, which says each day once
 for (const time of document.querySelectorAll("time[datetime]")) {
   const moment = new Date(time.dateTime);
   const own = inZone(moment, ZONE);
   time.title = inZone(moment, "UTC");
-  if (/^\d{4}-/.test(time.textContent)) {
+  if (time.matches(".line > li > :first-child")) {
+    time.textContent = own.slice(own.startsWith(day) ? 11 : 0, 16);
+    day = own.slice(0, 10);
+  } else if (/^\d{4}-/.test(time.textContent)) {
     time.textContent = own;
   } else if (/^\d\d:/.test(time.textContent)) {
     time.textContent = own.slice(11, 19);
@@ -18,27 +22,17 @@ for (const time of document.querySelectorAll("time[datetime]")) {
   }
 }
 
-// A list of times says each day once.
-for (const line of document.querySelectorAll(".line")) {
-  let day;
-  for (const time of line.querySelectorAll("li > time:first-child")) {
-    const own = inZone(new Date(time.dateTime), ZONE);
-    time.textContent = own.startsWith(day) ? own.slice(11, 16) : own.slice(0, 16);
-    day = own.slice(0, 10);
-  }
-}
-
 for (const log of document.querySelectorAll(".log:has(.day)")) {
   const days = [...log.querySelectorAll(".day")];
-  let day;
+  let current;
   for (const row of log.querySelectorAll(".row")) {
     const moment = new Date(row.querySelector("time").dateTime);
     const name = moment.toLocaleDateString("en-GB", { dateStyle: "full" });
-    if (name !== day) {
+    if (name !== current) {
       const own = days[0].cloneNode(true);
-      own.cells[0].textContent = day ? name : `${name}, ${ZONE}`;
+      own.cells[0].textContent = current ? name : `${name}, ${ZONE}`;
       row.before(own);
-      day = name;
+      current = name;
     }
   }
   days.forEach((each) => each.remove());
@@ -47,5 +41,4 @@ for (const log of document.querySelectorAll(".log:has(.day)")) {
 // The days of a filter are of that zone too; a URL that somebody has sent keeps its own.
 for (const zone of document.querySelectorAll("input[name=zone]")) {
   zone.value ||= ZONE;
-  zone.form.querySelectorAll("input[type=date]").forEach((each) => (each.title = zone.value));
 }
