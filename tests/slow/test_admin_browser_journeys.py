@@ -141,7 +141,7 @@ def test_support_finds_out_about_a_download(
     browser.log_in(staff.support())
     browser.open(START)
     browser.submit(browser.find(".find input[name=q]"), f"https://api.example.com/api/v1{path} ?")
-    browser.click("Audit log of this document")
+    browser.click("All entries of this document")
     assert column(browser, 2) == ["Document's page opened", "Document downloaded"]
     browser.follow(browser.find(".log .row:last-child td a"))
     assert "127.0.0.1" in browser.find(".log .open").text
