@@ -27,8 +27,7 @@ GUIDE = {
         "limits": "Limits",
         "versions": "Versions",
         "states": "States and times",
-        "testing": "Testing",
-        "recipes": "Recipes",
+        "recipes": "Recipes and tests",
     },
 }
 
