@@ -42,7 +42,9 @@ class Workspace(models.Model):
     name = models.CharField(max_length=200)
     # No database constraint: a workspace may have a plan that is no longer offered.
     plan = models.CharField(max_length=20, choices=Plan, default=Plan.FREE)
-    suspended = models.BooleanField(default=False)
+    suspended = models.BooleanField(
+        "state", choices=[(False, "Active"), (True, "Suspended")], default=False
+    )
     created_at = models.DateTimeField(auto_now_add=True)
     members = models.ManyToManyField(
         settings.AUTH_USER_MODEL, through="workspaces.Membership", related_name="workspaces"

@@ -46,6 +46,8 @@ def test_workspace_page_of_its_admin(acme: Tenant, umbrella: Tenant, ada: Client
 
 def test_workspace_page_is_read_only_for_support(acme: Tenant, frozen: Tenant, sam: Client) -> None:
     listed = body(sam.get(LIST))
+    assert "Filter by state" in listed
+    assert ">Suspended</a>" in listed
     assert "Acme · 00000001" in listed
     assert "Frozen · 00000001" in listed
     html = body(sam.get(page_of(frozen.workspace)))

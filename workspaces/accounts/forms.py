@@ -19,7 +19,7 @@ else:  # generic only in the stubs
     PasswordMixin = SetPasswordMixin
 
 
-class LoginForm(UserModelForm):
+class AccountForm(UserModelForm):
     class Meta:
         model = User
         fields = ("email", "first_name", "last_name")

@@ -60,7 +60,7 @@ def open_link(request: HttpRequest, token: str) -> HttpResponse:
         attempt.check()
         request.session[KEY] = invitations.find(token).pk
     except TooManyAttempts as exc:
-        return page(request, problem=exc.message)
+        return render_invitation(request, problem=exc.message)
     except NotOpen as exc:
         attempt.count()
         request.session.pop(KEY, None)
@@ -74,16 +74,16 @@ def respond(request: HttpRequest, opened: Invitation) -> HttpResponse:
     account = invitations.account_of(opened)
     signed_in = request.user if request.user.is_authenticated else None
     if signed_in is not None and not (signed_in == account and site.has_permission(request)):
-        return page(request, opened, other=signed_in)
+        return render_invitation(request, opened, other=signed_in)
     if account is None:
         return new_account(request, opened)
     if not can_sign_in(account):
-        return page(request, opened, problem="deactivated")
+        return render_invitation(request, opened, problem="deactivated")
     if signed_in is None:
         login = f"{reverse('admin:login')}?{urlencode({'next': reverse('invitation')})}"
-        return page(request, opened, login_url=login)
+        return render_invitation(request, opened, login_url=login)
     if request.method != "POST":
-        return page(request, opened, accepts=True)
+        return render_invitation(request, opened, accepts=True)
     if refused := accept(request, opened, account):
         return refused
     messages.success(request, f"You are now {role_in(opened)}.")
@@ -95,7 +95,7 @@ def new_account(request: HttpRequest, opened: Invitation) -> HttpResponse:
     data = request.POST if request.method == "POST" else None
     form = InvitedAccountForm(data, instance=account)
     if not form.is_valid():
-        return page(request, opened, form=form)
+        return render_invitation(request, opened, form=form)
     if refused := accept(request, opened, account):
         return refused
     messages.success(request, f"You are now {role_in(opened)}.")
@@ -119,12 +119,16 @@ def accept(request: HttpRequest, opened: Invitation, account: User) -> HttpRespo
 def problem(request: HttpRequest, why: str) -> HttpResponse:
     if why not in PROBLEMS:
         why = "unknown"
-    response = page(request, problem=f"{PROBLEMS[why]} {'' if why == 'used' else ADVICE}")
+    response = render_invitation(
+        request, problem=f"{PROBLEMS[why]} {'' if why == 'used' else ADVICE}"
+    )
     response.status_code = 404 if why == "unknown" else 410
     return response
 
 
-def page(request: HttpRequest, opened: Invitation | None = None, **context: Any) -> HttpResponse:
+def render_invitation(
+    request: HttpRequest, opened: Invitation | None = None, **context: Any
+) -> HttpResponse:
     workspace = opened and opened.workspace
     title = f"Invitation to {workspace}" if workspace else "This invitation cannot be opened"
     context = {**common(request), "title": title, "invitation": opened, **context}

@@ -16,7 +16,9 @@ else:  # generic only in the stubs
     _Base = SuccessMessageMixin
 
 
-def page(request: HttpRequest, template: str, *, title: str, **context: Any) -> TemplateResponse:
+def render_page(
+    request: HttpRequest, template: str, *, title: str, **context: Any
+) -> TemplateResponse:
     request.current_app = site.name
     return TemplateResponse(request, template, common(request) | {"title": title} | context)
 

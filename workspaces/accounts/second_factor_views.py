@@ -12,7 +12,7 @@ from config.console.object_page import ActionPage, Prompt, Refused
 from config.console.reauthentication import recent_sign_in_required
 from workspaces import mails
 from workspaces.accounts import recovery_codes, second_factor, steps
-from workspaces.accounts.pages import page
+from workspaces.accounts.pages import render_page
 from workspaces.accounts.sign_in import CodePage
 
 SET_UP = "Your second factor is set up."
@@ -92,7 +92,7 @@ class OwnAction(ActionPage):
             raise Refused(f"{self.user} has no second factor.")
 
     def page(self, template: str, **context: Any) -> HttpResponse:
-        return page(self.request, template, crumbs=CRUMBS, back=self.back, **context)
+        return render_page(self.request, template, crumbs=CRUMBS, back=self.back, **context)
 
     @property
     def back(self) -> str:
@@ -125,7 +125,7 @@ class RemoveOwn(OwnAction):
 
 
 def _codes_page(request: HttpRequest, codes: list[str], next_url: str) -> HttpResponse:
-    return page(
+    return render_page(
         request,
         "admin/secret.html",
         title="Your recovery codes",

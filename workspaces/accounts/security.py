@@ -13,7 +13,7 @@ from config.console.base import request_user
 from config.console.reauthentication import recent_sign_in_required
 from workspaces import mails
 from workspaces.accounts import recovery_codes, second_factor, sessions
-from workspaces.accounts.pages import page
+from workspaces.accounts.pages import render_page
 from workspaces.models import Mail, NoMails
 
 
@@ -22,7 +22,7 @@ def security(request: HttpRequest) -> HttpResponse:
     if request.method == "POST":
         messages.success(request, change(request, user))
         return HttpResponseRedirect(request.path)
-    return page(
+    return render_page(
         request,
         "admin/security/index.html",
         title="Security",
@@ -61,4 +61,4 @@ def mailbox(request: HttpRequest) -> HttpResponse:
     if not settings.MAILBOX or settings.HTTPS_ONLY:
         raise Http404
     newest = Mail.objects.exclude(to="").order_by("-pk")[:50]
-    return page(request, "admin/mailbox.html", title="Mailbox", mails=newest)
+    return render_page(request, "admin/mailbox.html", title="Mailbox", mails=newest)

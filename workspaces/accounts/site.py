@@ -51,7 +51,7 @@ class Site(site.Site):
         context = super().each_context(request)
         if context["has_permission"]:
             scope = scope_of(request)
-            context["workspace"] = scope.workspace if len(scope.own[:2]) > 1 else None
+            context["looked_at"] = scope.workspace if len(scope.own[:2]) > 1 else None
         return context
 
     def index(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:

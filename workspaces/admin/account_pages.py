@@ -13,14 +13,14 @@ from config.console.reauthentication import recent_sign_in_required
 from config.request.context import base_url
 from workspaces import changes, mails
 from workspaces.accounts import passwords, second_factor, sessions
-from workspaces.accounts.forms import LoginForm
+from workspaces.accounts.forms import AccountForm
 from workspaces.accounts.logins import saving_login
 from workspaces.accounts.rights import is_support_staff, kinds_of
 from workspaces.mails import address_of
 from workspaces.models import CAN_SIGN_IN, ConfirmedAddress, can_sign_in
 
 
-def state_pill(account: User) -> SafeString:
+def account_pill(account: User) -> SafeString:
     return pill("ok", "Active") if can_sign_in(account) else pill("quiet", "Deactivated")
 
 
@@ -45,7 +45,7 @@ class LinkPage(ActionPage):
 
 
 class CreateAccount(LinkPage):
-    form_class = LoginForm
+    form_class = AccountForm
 
     def prompt(self) -> Prompt:
         text = (
@@ -72,7 +72,7 @@ class CreateAccount(LinkPage):
 class AccountPage(ActionPage):
     template_name = "admin/auth/user/page.html"
     asks_password = False  # before it is changed
-    form_class = LoginForm
+    form_class = AccountForm
     obj: User
 
     def post(self, request: HttpRequest) -> HttpResponse:
@@ -92,7 +92,7 @@ class AccountPage(ActionPage):
         memberships = self.obj.memberships.select_related("workspace")
         return {
             "account": self.obj,
-            "pill": state_pill(self.obj),
+            "pill": account_pill(self.obj),
             "can_sign_in": can_sign_in(self.obj),
             "has_app": second_factor.app_of(self.obj) is not None,
             "kinds": kinds_of(self.obj),
@@ -124,7 +124,7 @@ class AccountPage(ActionPage):
         return [self.section.crumb()]
 
 
-class NewPassword(LinkPage):
+class EndPassword(LinkPage):
     """For a user who has lost the password, or somebody else knows it. No operator types one."""
 
     def prompt(self) -> Prompt:

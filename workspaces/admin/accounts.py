@@ -16,10 +16,10 @@ from workspaces.admin.account_pages import (
     Activate,
     CreateAccount,
     Deactivate,
+    EndPassword,
     EndSessions,
-    NewPassword,
     RemoveSecondFactor,
-    state_pill,
+    account_pill,
 )
 from workspaces.admin.staff import EndOperator, EndSupport, MakeOperator, MakeSupport
 from workspaces.permissions import is_operator
@@ -38,7 +38,7 @@ class AccountsAdmin(SectionAdmin):
     pages = {
         "add": CreateAccount,
         "change": AccountPage,
-        "password": NewPassword,
+        "password": EndPassword,
         "end-sessions": EndSessions,
         "remove-second-factor": RemoveSecondFactor,
         "activate": Activate,
@@ -85,4 +85,4 @@ class AccountsAdmin(SectionAdmin):
 
     @admin.display(description="state")
     def state(self, account: User) -> SafeString:
-        return state_pill(account)
+        return account_pill(account)

@@ -145,7 +145,7 @@ class WorkspaceAdmin(SectionAdmin):
 
     @admin.display(description="state")
     def state(self, workspace: Workspace) -> SafeString:
-        return pill("bad", "Suspended") if workspace.suspended else pill("ok", "Active")
+        return pill("bad" if workspace.suspended else "ok", workspace.get_suspended_display())
 
     @admin.display(description="switch")
     def switch(self, workspace: Workspace) -> SafeString:

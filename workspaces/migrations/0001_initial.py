@@ -92,7 +92,7 @@ class Migration(migrations.Migration):
                 ('id', models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
                 ('name', models.CharField(max_length=200)),
                 ('plan', models.CharField(choices=[('FREE', 'Free'), ('PERSONAL', 'Personal'), ('PRO', 'Pro'), ('BUSINESS', 'Business')], default='FREE', max_length=20)),
-                ('suspended', models.BooleanField(default=False)),
+                ('suspended', models.BooleanField(choices=[(False, 'Active'), (True, 'Suspended')], default=False, verbose_name='state')),
                 ('created_at', models.DateTimeField(auto_now_add=True)),
                 ('members', models.ManyToManyField(related_name='workspaces', through='workspaces.Membership', to=settings.AUTH_USER_MODEL)),
             ],
