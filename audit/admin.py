@@ -20,7 +20,7 @@ from django.utils.safestring import SafeString
 from django.utils.text import slugify
 from django.views.decorators.http import require_GET
 
-from audit.models import COLUMNS, NO_DOWNLOADS, Action, AuditEntry, Checkpoint, folded
+from audit.models import COLUMNS, NEWEST_FIRST, NO_DOWNLOADS, Action, AuditEntry, Checkpoint, folded
 from audit.queries import latest_downloads
 from audit.record import record
 from audit.scope import Scope, ScopedAdmin, scope_of, suspended_warnings
@@ -30,6 +30,7 @@ from audit.snapshots import WorkspaceSnapshot
 from config.console import lists
 from config.console.base import request_user
 from config.console.formatting import Bad, code_spans, isolated, pill, time_tag
+from config.console.identify import Kind
 from config.console.links import DOCUMENT, LOG, WORKSPACE, key_link, list_link, page_link
 from config.console.reauthentication import recent_sign_in_required
 from config.templatetags.console import copyable
@@ -71,7 +72,6 @@ class AuditLogFilter(lists.LogFilter):
     request_id__exact = lists.linked("Request id", forms.CharField)
     named = ("request_id__exact", "document_id__exact", "key_id__exact", "key_prefix__exact")
     personal = ("address__exact", "person")
-    searched = (*named, *personal)
 
     def __init__(self, data: QueryDict, everything: bool = True) -> None:
         super().__init__(data)
@@ -121,6 +121,11 @@ class AuditEntryAdmin(ScopedAdmin, lists.LogAdmin):
     menu_position = 30
     filter_form = AuditLogFilter
     empty_text = "There are no entries yet."
+    finds = {
+        Kind.ID: ("document_id__exact", "key_id__exact", "request_id__exact"),
+        Kind.EMAIL: ("person",),
+        Kind.ADDRESS: ("address__exact",),
+    }
 
     def get_filter_form(self, request: HttpRequest) -> AuditLogFilter:
         return AuditLogFilter(request.GET, scope_of(request).everything)
@@ -149,6 +154,14 @@ class AuditEntryAdmin(ScopedAdmin, lists.LogAdmin):
     ) -> Any:
         url = reverse("admin:audit_auditentry_export")
         return super().changelist_view(request, {**(extra_context or {}), "export_url": url})
+
+    def find(self, request: HttpRequest, kind: Kind, text: str) -> str:
+        """Also all that a key did, by its first characters."""
+        if kind != Kind.KEY:
+            return super().find(request, kind, text)
+        named = self.openable(request).filter(NO_DOWNLOADS, key_prefix=text)  # as the index
+        entry = named.order_by(*NEWEST_FIRST).first()
+        return super().find(request, Kind.ID, str(entry.key_id)) if entry else ""
 
     # --- A row
 

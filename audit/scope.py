@@ -116,7 +116,6 @@ class ScopedAdmin(SectionAdmin):
         return bool(scope) if obj is None else scope.includes(obj.workspace_id)
 
     def shows_one_workspace(self, request: HttpRequest) -> bool:
-        """Whether all rows are of a workspace that need not be named."""
         return not self.scope(request).everything
 
     def filter_parameters(self, request: HttpRequest) -> set[str]:
@@ -134,13 +133,12 @@ class ScopedAdmin(SectionAdmin):
         """What the user may open."""
         return self.scope(request).visible(self.workspace_field)
 
+    def openable(self, request: HttpRequest) -> QuerySet[Any]:
+        return self.rows(request).filter(self.visible(request))
+
     def get_object(self, request: HttpRequest, object_id: str, from_field: Any = None) -> Any:
         try:
-            row = (
-                self.rows(request)
-                .filter(self.visible(request))
-                .get(pk=self.opts.pk.to_python(object_id))
-            )
+            row = self.openable(request).get(pk=self.opts.pk.to_python(object_id))
         except (self.model.DoesNotExist, ValidationError, ValueError):
             return None
         look_at(request, row.workspace_id)

@@ -2,10 +2,11 @@
 
 from datetime import datetime
 from typing import Any
+from urllib.parse import urlencode
 
 from django.contrib import admin
 from django.db.models import F, Prefetch, QuerySet
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
 from django.urls import URLPattern, path
 from django.utils.html import format_html
 
@@ -14,6 +15,7 @@ from audit.record import record
 from audit.scope import Scope, ScopedAdmin, own_scope
 from audit.sealing.keys import set_up
 from config.console.formatting import date_column, isolated, pill
+from config.console.identify import Kind
 from config.console.links import LOG, WORKSPACE, filtered, page_link
 from config.console.object_page import ObjectPage
 from documents.admin_list import DocumentChangeList, DocumentFilter
@@ -116,18 +118,36 @@ class DocumentAdmin(ScopedAdmin):
     def history_url(self, obj: Document) -> str:
         return filtered(LOG, workspace_id__exact=obj.workspace_id, document_id__exact=obj.pk)
 
-    def get_filter_form(self, request: HttpRequest) -> DocumentFilter:
+    def get_filter_form(
+        self, request: HttpRequest, data: QueryDict | None = None
+    ) -> DocumentFilter:
         scope = self.scope(request)
         own = None if scope.everything else scope.workspace.pk
-        return DocumentFilter(request.GET, self.get_queryset(request), own)
+        return DocumentFilter(data or request.GET, self.get_queryset(request), own)
 
     def get_list_display(self, request: HttpRequest) -> list[Any]:
         everything = self.scope(request).everything
         return [each for each in self.list_display if everything or each != "workspace_page"]
 
-    def found(self, request: HttpRequest, text: str, most: int) -> tuple[list[Any] | None, str]:
-        form = self.get_filter_form(request)
-        return (form.page(None, most).rows if form.is_valid() else None), ""
+    def find(self, request: HttpRequest, kind: Kind, text: str) -> str:
+        """Also the only one that a title, or a recipient’s e-mail, finds."""
+        if kind != Kind.TEXT:
+            return super().find(request, kind, text)
+        form = self.get_filter_form(request, QueryDict(urlencode({"q": text})))
+        return self.url_of(form.only_match) if form.only_match else ""
+
+    def changelist_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        """The list; once the customer is named, that of a workspace, or the document."""
+        named = request.GET.get("customer") and self.scope(request).everything
+        form = self.get_filter_form(request) if named else None
+        if form is None or not form.is_valid() or not form.workspace_id:
+            return super().changelist_view(request, *args, **kwargs)
+        if document := form.only_match:
+            return HttpResponseRedirect(self.url_of(document))
+        query = request.GET.copy()
+        del query["customer"]
+        query["workspace_id__exact"] = str(form.workspace_id)
+        return HttpResponseRedirect(f"{request.path}?{query.urlencode()}")
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[DocumentChangeList]:
         return DocumentChangeList

@@ -3,13 +3,16 @@
 import re
 from datetime import UTC, date, datetime, time
 from typing import Any
+from urllib.parse import urlencode
 from uuid import UUID
 
 from django import forms
 from django.db.models import Q, QuerySet
 from django.http import QueryDict
+from django.utils.html import format_html_join
 
 from config.api.errors import InvalidParameter
+from config.console.formatting import isolated
 from config.console.lists import (
     AFTER,
     ListFilter,
@@ -24,8 +27,10 @@ from documents.api.documents import DocumentPosition
 from documents.models import Document, DocumentStatus, RecipientStatus
 from documents.search.parameters import SORTS, TEXT_MAX, WORDS_EXPECTED, Range, Search
 from documents.search.queries import search
+from workspaces.models import Workspace
 
 MOST_IDS = 5  # of one text
+MOST_CUSTOMERS = 10  # that are named if several may be meant
 _HEX = "[0-9A-Fa-f]"
 _UUID = re.compile(rf"(?<!{_HEX}){_HEX}{{8}}(?:-?{_HEX}{{4}}){{3}}-?{_HEX}{{12}}(?!{_HEX})")
 
@@ -48,12 +53,13 @@ class DocumentFilter(ListFilter):
 
     q = forms.CharField(
         label="Document id or title",
-        help_text="The id, or a URL of the API with it; within a workspace, words of the title, or "
-        "a recipient’s whole e-mail",
+        help_text="The id, or a URL of the API with it; of one customer, words of the title, or a "
+        "recipient’s whole e-mail",
         required=False,
         max_length=500,
         widget=forms.TextInput({"type": "search", "autocomplete": "off"}),
     )
+    customer = forms.CharField(label="Which customer?", required=False, max_length=TEXT_MAX)
     workspace_id__exact = linked("Workspace")
     status = any_of("Status", DocumentStatus.choices)
     recipient = forms.CharField(
@@ -66,10 +72,31 @@ class DocumentFilter(ListFilter):
     def __init__(self, data: QueryDict, documents: QuerySet[Document], own: UUID | None) -> None:
         super().__init__(data)
         self.documents, self.own = documents, own
+        if own or data.get("workspace_id__exact"):
+            del self.fields["customer"]
+        elif data.get("q"):
+            self.fields["customer"].widget.attrs["autofocus"] = True
 
     @property
     def workspace_id(self) -> UUID | None:
-        return self.own or self.cleaned_data.get("workspace_id__exact")
+        values = self.cleaned_data
+        return self.own or values.get("workspace_id__exact") or values.get("customer")
+
+    def clean_customer(self) -> UUID | None:
+        """The only workspace whose name begins so."""
+        name, text = self.cleaned_data["customer"], self.data.get("q", "")
+        if not name:
+            return None
+        named = Workspace.objects.filter(name__istartswith=name).order_by("name", "id")
+        found = list(named[:MOST_CUSTOMERS])
+        if not found:
+            raise forms.ValidationError("No workspace’s name begins so.")
+        if len(found) > 1:
+            queries = (urlencode({"q": text, "workspace_id__exact": each.pk}) for each in found)
+            link = '<a href="?{}">{}</a>'
+            links = zip(queries, (isolated(each.label) for each in found), strict=True)
+            raise forms.ValidationError(format_html_join(", ", link, links))
+        return found[0].pk
 
     def condition(self) -> Q:
         return Q()
@@ -77,12 +104,6 @@ class DocumentFilter(ListFilter):
     def clean(self) -> None:
         text = self.cleaned_data.get("q", "")
         self.ids = ids_in(text)
-        if text and not self.ids and not self.workspace_id:
-            self.add_error(
-                "q",
-                "There is no document id in this. An id is a UUID. Or open the documents of a "
-                "workspace, from its page.",
-            )
 
     def search(self) -> Search:
         values, text = self.cleaned_data, self.cleaned_data["q"]
@@ -96,6 +117,11 @@ class DocumentFilter(ListFilter):
             (Range("created", *bounds),) if any(bounds) else (),
             SORTS[0],
         )
+
+    @property
+    def only_match(self) -> Document | None:
+        found = self.page(None, 2) if self.is_valid() else Page([])
+        return found.rows[0] if len(found.rows) == 1 and not found.older else None
 
     def page(self, after: Position | None, size: int) -> Page:
         """The next documents. The form is valid; words that are not become its error."""
@@ -131,11 +157,10 @@ class DocumentChangeList(LogChangeList):
 
     @property
     def empty_text(self) -> str:
-        values = self.form.cleaned_data
-        if values["q"] and not self.form.workspace_id:
+        if self.form.ids and not self.form.workspace_id:
             return "No document has this id. Deleted documents are found too."
         if not self.form.workspace_id:
-            return "Search for the id of a document, or open a workspace’s documents from its page."
+            return "Which customer? Titles and recipients are searched within one workspace."
         if self.older_url:
             return "Nothing matches on this page. Older documents may match."
         if not self.is_first:

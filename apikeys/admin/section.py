@@ -20,6 +20,7 @@ from apikeys.usage import report
 from apikeys.usage.models import KeyUsage
 from audit.scope import Scope, ScopedAdmin, own_scope
 from config.console.formatting import Bad, isolated, time_tag
+from config.console.identify import Kind
 from config.console.links import LOG, filtered
 from workspaces.api_access import access_warning
 from workspaces.plans import WITH_API
@@ -105,6 +106,11 @@ class ApiKeyAdmin(ScopedAdmin):
 
     def history_url(self, obj: ApiKey) -> str:
         return filtered(LOG, workspace_id__exact=obj.workspace_id, key_id__exact=obj.pk)
+
+    def find(self, request: HttpRequest, kind: Kind, text: str) -> str:
+        if kind != Kind.KEY:
+            return super().find(request, kind, text)
+        return self.url_of_found(self.openable(request).filter(prefix=text), text)
 
     # --- The list
 

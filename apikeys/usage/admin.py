@@ -18,6 +18,7 @@ from audit.scope import ScopedAdmin, scope_of, sees_every_workspace, suspended_w
 from config.console import lists
 from config.console.base import request_user
 from config.console.formatting import isolated, time_tag
+from config.console.identify import Kind
 from config.console.links import LOG, REFUSED, WORKSPACE, key_link, list_link, page_link
 from config.templatetags.console import copyable
 from workspaces.permissions import is_operator
@@ -39,7 +40,6 @@ class RefusedFilter(lists.LogFilter):
     key_id__exact = lists.linked("API key")
     request_id = lists.linked("Request id")
     path__exact = lists.linked("Path", forms.CharField)
-    searched = ("request_id", "key_id__exact", "path__exact")
 
     def condition(self) -> Q:
         id = self.cleaned_data["request_id"]
@@ -58,6 +58,7 @@ class RefusedRequestAdmin(ScopedAdmin, lists.LogAdmin):
     empty_text = "No request was refused in the last 30 days."
     menu_position = 35
     filter_form = RefusedFilter
+    finds = {Kind.ID: ("request_id",)}
 
     def has_module_permission(self, request: HttpRequest) -> bool:
         """The menu leads to the audit log, whose page leads here."""

@@ -9,7 +9,7 @@ from django.contrib.admin.exceptions import DisallowedModelAdminLookup, Disallow
 from django.contrib.admin.options import IncorrectLookupParameters
 from django.contrib.admin.views.main import ERROR_FLAG, ChangeList
 from django.core.exceptions import PermissionDenied
-from django.db.models import Model, UUIDField
+from django.db.models import Model, QuerySet, UUIDField
 from django.forms import Media
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
@@ -19,7 +19,7 @@ from django.utils.text import capfirst
 from django.views import View
 from django.views.decorators.http import require_safe
 
-from config.console.links import parsed
+from config.console.identify import Kind
 from config.request.redaction import public_part
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class SectionAdmin(NoPermissions, ModelAdmin):
 
     Attributes:
         nouns: names for its objects; by default the model's.
-        is_log: whether it is a log. The search leads there if it finds nothing else.
+        is_log: whether it is a log. The box in the header leads to things before logs.
         menu_position: its place in the menu, from left to right.
         add_text: the label of the buttons that lead to a form for a new one.
         pages: pages of our own (`config.console.object_page`), by the last part of their URLs. They
@@ -119,18 +119,19 @@ class SectionAdmin(NoPermissions, ModelAdmin):
         """HTML for the start page, below the warnings."""
         return []
 
-    def found(self, request: HttpRequest, text: str, most: int) -> tuple[list[Any] | None, str]:
-        """For the search over all sections: what the text finds here, and what it was taken for.
+    def find(self, request: HttpRequest, kind: Kind, text: str) -> str:
+        """Where the box in the header leads from a text of this kind; "" if it is nothing here."""
+        if kind == Kind.ID and isinstance(self.opts.pk, UUIDField):
+            obj = self.get_object(request, text)
+            return self.url_of(obj) if obj else ""
+        return ""
 
-        None in place of objects if this section cannot be searched for such a text.
-        """
-        rows = self.get_queryset(request)
-        if isinstance(self.opts.pk, UUIDField) and (id := parsed(text)):
-            return list(rows.filter(pk=id)), ""
-        if not self.search_fields:
-            return None, ""
-        rows, _ = self.get_search_results(request, rows, text)
-        return list(rows.distinct()[:most]), ""
+    def url_of_found(self, found: QuerySet[Any], text: str) -> str:
+        """The page of the only object that is found, or the list that searches for the text."""
+        objects = found.distinct()[:2]
+        if len(objects) == 1:
+            return self.url_of(objects[0])
+        return f"{self.crumb()[1]}?{urlencode({'q': text})}" if objects else ""
 
     def heading(self, obj: Any) -> str:
         return str(obj)

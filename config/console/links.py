@@ -22,6 +22,7 @@ LOGS = {
 }
 KEY = "admin:apikeys_apikey_change"
 DOCUMENT = "admin:documents_document_change"
+DOCUMENTS = "admin:documents_document_changelist"
 ENDPOINT = "admin:webhooks_endpoint_change"
 WORKSPACE = "admin:workspaces_workspace_change"
 

@@ -4,7 +4,7 @@ Django's change list counts the table twice and uses OFFSET. Here a page begins 
 pair (created_at, id), which is unique. Rows that are added later come before it.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
@@ -24,6 +24,7 @@ from django.utils.choices import flatten_choices
 from django.utils.safestring import SafeString
 
 from config.console.base import SectionAdmin
+from config.console.identify import Kind
 from config.console.links import LOGS, filtered
 
 AFTER, BEFORE, OPEN = "after", "before", "open"  # URL parameters of a page, and of its opened row
@@ -132,8 +133,6 @@ def linked(label: str, field: type[forms.Field] = forms.UUIDField) -> forms.Fiel
 class ListFilter(forms.Form):
     """The filters of a list. A field is named as the condition in the URLs of Django's own lists:
     `status__exact`."""
-
-    searched: tuple[str, ...] = ()  # the fields that the search in the header tries, in turn
 
     def in_words(self, name: str) -> str:
         """What a field shows for its value."""
@@ -264,7 +263,7 @@ class LogChangeList(ChangeList):
     @property
     def chips(self) -> list[dict[str, Any]]:
         """The filters that are set."""
-        hidden = ("q", "zone", *["workspace_id__exact"] * self.one_workspace)
+        hidden = ("q", "customer", "zone", *["workspace_id__exact"] * self.one_workspace)
         return [
             {"label": field.label, "text": self._shown(field), "url": self.address(**{name: None})}
             for name in self.form.fields
@@ -323,6 +322,7 @@ class LogAdmin(SectionAdmin):
     filter_form: type[ListFilter] = LogFilter
     is_log = True
     empty_text = "Nothing yet."
+    finds: Mapping[Kind, Sequence[str]] = {}  # the filters that a text may be of, in turn
 
     @property
     def list_name(self) -> str:
@@ -359,15 +359,28 @@ class LogAdmin(SectionAdmin):
         ]
         return SafeString(render_to_string("admin/facts.html", {"facts": facts}))
 
-    def found(self, request: HttpRequest, text: str, most: int) -> tuple[list[Any] | None, str]:
-        """The rows that the first filter finds by this text."""
-        for name in self.filter_form.searched:
-            form: Any = self.filter_form(QueryDict(urlencode({name: text})))
+    def shows_one_workspace(self, request: HttpRequest) -> bool:
+        """Whether all rows are of a workspace that need not be named."""
+        return False
+
+    def openable(self, request: HttpRequest) -> QuerySet[Any]:
+        """The rows that the user may open, whichever workspace is looked at."""
+        return self.get_queryset(request)
+
+    def find(self, request: HttpRequest, kind: Kind, text: str) -> str:
+        """The only row that one of the filters finds, opened, or the list with this filter."""
+        for name in self.finds.get(kind, ()):
+            form = self.filter_form(QueryDict(urlencode({name: text})))
             if not form.is_valid():
                 continue
-            if rows := fetch(self.get_queryset(request).filter(form.condition()), None, most):
-                return rows, str(form[name].label)
-        return [], ""
+            rows = fetch(self.openable(request).filter(form.condition()), None, 2)
+            if len(rows) == 1:
+                return self.url_of(rows[0])
+            if rows:
+                own = {"workspace_id__exact": rows[0].workspace_id}
+                one = self.shows_one_workspace(request)
+                return filtered(self.list_name, **(own if one else {}), **{name: text})
+        return ""
 
     def url_of(self, obj: Any) -> str:
         workspace = {"workspace_id__exact": obj.workspace_id} if obj.workspace_id else {}

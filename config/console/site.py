@@ -13,7 +13,7 @@ from django.urls import URLPattern, URLResolver, path, reverse
 from django.utils.html import format_html
 from django.utils.text import capfirst
 
-from config.console import search, system
+from config.console import identify, system
 from config.console.reauthentication import asks_for_password
 from config.console.time_outs import part_limits
 
@@ -41,7 +41,7 @@ class Site(admin.AdminSite):
         """Removes URLs of Django's that nothing here uses; one checks no permissions."""
         unused = ("view_on_site", "autocomplete", "password_change_done")
         urls = [url for url in super().get_urls() if getattr(url, "name", "") not in unused]
-        view = self.admin_view(partial(search.page, self))
+        view = self.admin_view(partial(identify.page, self))
         return [path("search/", view, name="search"), *urls]
 
     def admin_view(self, view: Any, cacheable: bool = False) -> Any:

@@ -1,59 +1,169 @@
-"""One search over all sections, in the header of the console."""
+"""The box in the header of the console: whatever is typed leads to one page."""
 
+from urllib.parse import quote
+from uuid import uuid4
+
+import pytest
 from django.test import Client
 from django.urls import reverse
 
+from documents.models import Document
 from events.webhooks.models import Endpoint
 from tests.support import factories
 from tests.support.cast import page_of
-from tests.support.factories import Tenant
-from tests.support.staff import body, signed_in
+from tests.support.factories import Tenant, uid
+from tests.support.staff import DOCUMENTS, HISTORY, body, happened, member, of, signed_in
 from tests.support.usage import refused
-from tests.support.webhooks import endpoint
+from tests.support.webhooks import endpoint, failed
+from workspaces.models import Workspace
 
 SEARCH = reverse("admin:search")
+REFUSED = reverse("admin:usage_refusedrequest_changelist")
+DELIVERIES = reverse("admin:webhooks_delivery_changelist")
+WORKSPACES = reverse("admin:workspaces_workspace_changelist")
 
 
-def target(client: Client, text: str) -> str:
-    return str(client.get(SEARCH, {"q": text})["Location"])
+def target(client: Client, text: object) -> str:
+    response = client.post(SEARCH, {"q": str(text)})
+    assert response.status_code == 302
+    return str(response["Location"])
 
 
-def test_search_with_one_result_leads_to_its_page(acme: Tenant, sam: Client, desk: Client) -> None:
+def test_box_leads_from_an_id_to_its_page(
+    acme: Tenant, ada: Client, sam: Client, desk: Client
+) -> None:
     document = factories.listed(acme.workspace, 1)[0]
     [refusal] = refused(workspace_id=acme.workspace.pk)
-    assert target(sam, f"/api/v1/documents/{document.pk}") == page_of(document)
-    ada = signed_in(acme.admin)
-    assert target(ada, acme.key.prefix) == page_of(acme.key)
-    assert target(ada, str(acme.key.pk)) == page_of(acme.key)
-    workspace = page_of(acme.workspace)
-    assert target(sam, str(acme.workspace.pk)) == workspace
-    assert target(sam, acme.admin.username) == workspace
     hook = endpoint(acme)
-    Endpoint.objects.update(label="Billing")
+    delivery = failed(hook)
+    [entry] = happened(**of(acme.workspace), request_id="5e" * 16)
+    for thing in (document, hook, acme.workspace):
+        for text in (thing.pk, thing.pk.hex, str(thing.pk).upper(), f"the id {thing.pk}, sent"):
+            for client in (ada, sam, desk):
+                assert target(client, text) == page_of(thing)
+    assert target(sam, f"GET /api/v1/documents/{document.pk}/download 404") == page_of(document)
+    assert target(ada, acme.key.pk) == page_of(acme.key)
+    for client in (ada, sam, desk):
+        assert target(client, delivery.public_event_id) == page_of(delivery)
+        assert target(client, f"Request-Id: {entry.request_id}") == page_of(entry)
+        assert target(client, refusal.request_ids[0].hex) == page_of(refusal)
+
+
+def test_box_says_in_a_list_that_an_id_is_not_known(sam: Client) -> None:
+    id = uid(9)
+    assert target(sam, id) == f"{DOCUMENTS}?q={id}"
+    assert "No document has this id" in body(sam.get(target(sam, id)))
+    assert target(sam, id.hex) == f"{REFUSED}?request_id={id.hex}"
+    assert "This Request-Id is not kept" in body(sam.get(target(sam, id.hex)))
+    event = f"evt_{id.hex}"
+    assert target(sam, event) == f"{DELIVERIES}?event_id__exact={id.hex}"
+    assert target(sam, "dtd_Ab3dEf9h") == f"{HISTORY}?key_prefix__exact=dtd_Ab3dEf9h"
+    for text in ("198.51.100.7", "2001:DB8::1"):
+        assert target(sam, text) == f"{HISTORY}?address__exact={quote(text.lower(), safe='')}"
+
+
+def test_box_leads_from_a_key_to_its_page_and_puts_no_whole_key_in_a_url(
+    acme: Tenant, ada: Client, sam: Client
+) -> None:
+    other, raw = factories.issue(acme.workspace, "Other", acme.admin)
+    for text in (acme.raw, f"Bearer {acme.raw}", acme.key.prefix, f"{acme.key.prefix}…"):
+        assert target(ada, text) == page_of(acme.key)
+        [address] = {target(sam, text)}
+        assert address == f"{HISTORY}?key_id__exact={acme.key.pk}" or "open=" in address
+    assert target(ada, f"is dtd_ ok? {acme.raw}") == page_of(acme.key)
+    assert target(ada, f"dtd_{'x' * 40} or {raw}") == page_of(other)
+    assert target(ada, f"{'x' * 495} {acme.raw}") == f"{DOCUMENTS}?q={'x' * 495}+dtd_"
+    other.delete_by(by=acme.admin)
+    assert f"key_id__exact={other.pk}" in target(ada, raw)
+    assert ada.get(SEARCH, {"q": acme.raw})["Location"] == reverse("admin:index")
+
+
+def test_box_leads_from_a_person_an_address_a_host_and_a_name_to_one_page(
+    acme: Tenant, umbrella: Tenant, ada: Client, sam: Client, desk: Client
+) -> None:
+    assert target(desk, acme.admin.username.upper()) == page_of(acme.admin)
+    for client in (sam, ada):
+        assert target(client, acme.admin.username) == page_of(acme.workspace)
+    both = member(acme.workspace, "both@x.example")
+    umbrella.workspace.memberships.create(user=both, role="MEMBER")
+    assert target(sam, "both@x.example") == f"{WORKSPACES}?q=both%40x.example"
+    assert target(ada, "both@x.example") == page_of(acme.workspace)
+    [left] = happened(**of(acme.workspace), person="left@x.example", address="198.51.100.7")
+    for client in (ada, sam):
+        assert target(client, "Left@x.example") == target(client, "198.51.100.7") == page_of(left)
+    hook = endpoint(acme)
     Endpoint.objects.update(url="https://Hooks.billing-2.example/secret?token=secret")
-    for text in ("billing", "hooks.b", "billing-2.", "https://hooks.billing-2.example/secret"):
+    for text in ("hooks.billing-2.example", "https://hooks.billing-2.example/secret"):
         assert target(ada, text) == target(sam, text) == page_of(hook)
-    assert sam.get(SEARCH, {"q": "secret"}).status_code == 200  # it may be a token
-    request = page_of(refusal)
-    assert target(desk, refusal.request_ids[0].hex) == request
+    assert "secret" not in target(sam, "https://hooks.billing-3.example/secret")
+    name = acme.workspace.name.upper()
+    assert (
+        target(ada, name) == target(sam, name) == target(sam, name[:3]) == page_of(acme.workspace)
+    )
+    Workspace.objects.create(name=f"{acme.workspace.name} Two")
+    assert target(desk, name) == f"{WORKSPACES}?q={name}"
 
 
-def test_search_never_has_a_whole_key_in_a_url(acme: Tenant) -> None:
-    client = signed_in(acme.admin)
-    for response in (
-        client.post(SEARCH, {"q": f"Bearer {acme.raw}"}),
-        client.get(SEARCH, {"q": acme.raw}),
-        client.get(SEARCH, {"q": f"is dtd_ the beginning? {acme.raw}"}),
-    ):
-        assert response["Location"] == f"{SEARCH}?q={acme.key.prefix}"
-    assert target(client, acme.key.prefix) == page_of(acme.key)
+def test_box_looks_for_anything_else_as_a_title(acme: Tenant, ada: Client) -> None:
+    lease, _ = factories.listed(acme.workspace, 2, title=lambda n: f"Lease {n}")
+    factories.recipient(lease, email="tenant@x.example")
+    assert target(ada, "lease") == f"{DOCUMENTS}?q=lease"
+    assert target(ada, "lease 0") == target(ada, "tenant@x.example") == page_of(lease)
+    assert target(ada, "nothing") == f"{DOCUMENTS}?q=nothing"
 
 
-def test_search_finds_nothing_of_another_workspace(acme: Tenant, umbrella: Tenant) -> None:
-    document = factories.listed(acme.workspace, 1)[0]
+@pytest.mark.parametrize("text", ["Mutual NDA", "tenant@x.example"])
+def test_support_names_the_customer_of_a_title_or_a_recipient(
+    acme: Tenant, umbrella: Tenant, sam: Client, text: str
+) -> None:
+    """Two fields and two pages."""
+    for tenant in (acme, umbrella):
+        document = factories.document(tenant.workspace, title="Mutual NDA")
+        factories.recipient(document, email="tenant@x.example")
+    asked = sam.post(SEARCH, {"q": text}, follow=True)
+    assert "Which customer?" in body(asked)
+    assert 'name="customer"' in body(asked)
+    named = sam.get(DOCUMENTS, {"q": text, "customer": "acme"})
+    assert named["Location"] == page_of(Document.objects.get(workspace=acme.workspace))
+    factories.listed(acme.workspace, 1, title="Mutual NDA")
+    named = sam.get(DOCUMENTS, {"q": "mutual", "customer": "acme"})
+    assert named["Location"] == f"{DOCUMENTS}?q=mutual&workspace_id__exact={acme.workspace.pk}"
+    Workspace.objects.create(name=f"{acme.workspace.name} Two")
+    html = body(sam.get(DOCUMENTS, {"q": text, "customer": "acme"}))
+    assert f"workspace_id__exact={acme.workspace.pk}" in html
+
+
+def test_box_leads_to_nothing_of_another_workspace(acme: Tenant, umbrella: Tenant) -> None:
+    document = factories.listed(acme.workspace, 1, title="Lease 77")[0]
     [refusal] = refused(workspace_id=acme.workspace.pk)
+    hook = endpoint(acme)
+    happened(**of(acme.workspace), person="left@x.example", address="198.51.100.7")
+    texts = {
+        "id": (document.pk, acme.key.pk, acme.workspace.pk, hook.pk),
+        "request": (refusal.request_ids[0].hex,),
+        "event": (failed(hook).public_event_id,),
+        "key": (acme.key.prefix,),
+        "person": (acme.admin.username, "left@x.example"),
+        "address": ("198.51.100.7",),
+        "text": (acme.workspace.name, "Lease", "hooks.example"),
+    }
+    unknown = {
+        "id": uuid4(),
+        "request": uuid4().hex,
+        "event": f"evt_{uuid4().hex}",
+        "key": "dtd_00000000",
+        "person": "nobody@x.example",
+        "address": "198.51.100.8",
+        "text": "Nothing",
+    }
     stranger = signed_in(umbrella.admin)
-    texts = (document.pk, acme.key.pk, acme.key.prefix, acme.workspace.pk, acme.admin.username)
-    for text in (*map(str, texts), refusal.request_ids[0].hex):
-        html = body(stranger.get(SEARCH, {"q": text}))
-        assert 'class="panel found"' not in html
+    for kind, theirs in texts.items():
+        for text in theirs:
+            like = target(stranger, unknown[kind]).replace(quoted(unknown[kind]), quoted(text))
+            assert target(stranger, text) == like
+            assert document.title not in body(stranger.get(like))
+
+
+def quoted(text: object) -> str:
+    found = quote(str(text), safe="")
+    return found.removeprefix("evt_")

@@ -6,7 +6,6 @@ from urllib.parse import quote
 import pytest
 from django.contrib.auth.models import Permission
 from django.test import Client
-from django.urls import reverse
 
 from apikeys.keys import today
 from audit.models import Action, AuditEntry
@@ -51,7 +50,7 @@ def test_documents_admin_finds_titles_within_a_workspace_as_the_api_does(
 def test_documents_admin_shows_nothing_unasked(lease: Document, sam: Client) -> None:
     html = body(sam.get(DOCUMENTS))
     assert shown(sam, "", DOCUMENTS).result_list == []
-    assert "Search for the id of a document, or open a workspace’s documents from its page." in html
+    assert "Which customer? Titles and recipients are searched within one workspace." in html
     for text in ("Lease", "@example.com"):
         assert text not in html
 
@@ -168,7 +167,6 @@ def test_documents_of_a_workspace_are_open_to_its_admins(acme: Tenant, lease: Do
     for text in ("Ähnlich", "ada@example.com", "(original) with", "Acme sync"):
         assert text in html
     assert "/download" not in html
-    assert "Ähnlich" in body(client.get(reverse("admin:search"), {"q": "ahn"}, follow=True))
 
 
 def test_documents_of_others_do_not_exist_for_an_admin(acme: Tenant, umbrella: Tenant) -> None:
@@ -219,7 +217,7 @@ def test_timeline_says_once_when_a_document_expires_or_has_expired(
 
 def test_documents_admin_names_a_parameter_that_is_not_valid(lease: Document, sam: Client) -> None:
     for query in (
-        *("q=x", "q=%00", "q=1", "after=1.1", f"after=1.{'a' * 5000}", f"before={uid(1)}"),
+        *("q=%00", "customer=Nobody", "after=1.1", f"after=1.{'a' * 5000}", f"before={uid(1)}"),
         *("status=PAID", "created_from=2026-02-30", "recipient=%00"),
     ):
         assert errors(sam, f"?{query}", DOCUMENTS), query

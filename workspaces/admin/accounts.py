@@ -9,6 +9,7 @@ from django.utils.safestring import SafeString
 
 from config.console.base import SectionAdmin, request_user
 from config.console.formatting import date_column
+from config.console.identify import Kind
 from config.console.links import LOG, filtered
 from workspaces.accounts.rights import kinds_of
 from workspaces.admin.account_pages import (
@@ -70,6 +71,11 @@ class AccountsAdmin(SectionAdmin):
     def get_queryset(self, request: HttpRequest) -> QuerySet[User]:
         accounts: QuerySet[User] = super().get_queryset(request)
         return accounts.prefetch_related("groups", "memberships")
+
+    def find(self, request: HttpRequest, kind: Kind, text: str) -> str:
+        if kind != Kind.EMAIL:
+            return super().find(request, kind, text)
+        return self.url_of_found(self.get_queryset(request).filter(username__iexact=text), text)
 
     @admin.display(description="e-mail", ordering="username")
     def login(self, account: User) -> str:

@@ -4,7 +4,7 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib import admin
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.utils.html import format_html, format_html_join
@@ -15,6 +15,7 @@ from audit.queries import newest_of
 from audit.scope import COOKIE, scope_of
 from config.console.base import SectionAdmin, request_user
 from config.console.formatting import date_column, isolated, pill
+from config.console.identify import Kind
 from config.console.links import LOG, filtered
 from config.console.object_page import Button, ObjectPage
 from workspaces.admin.access import ChangePlan, CreateWorkspace, Reinstate, Rename, Suspend
@@ -134,6 +135,17 @@ class WorkspaceAdmin(SectionAdmin):
 
     def get_list_filter(self, request: HttpRequest) -> tuple[str, ...]:
         return ("suspended", "plan") if scope_of(request).everything else ()
+
+    def find(self, request: HttpRequest, kind: Kind, text: str) -> str:
+        """Also by a member, and by the name: its beginning is enough for those who see all."""
+        if kind == Kind.EMAIL:
+            by = Q(memberships__user__username__iexact=text)
+        elif kind == Kind.TEXT:
+            everything = scope_of(request).everything
+            by = Q(name__istartswith=text) if everything else Q(name__iexact=text)
+        else:
+            return super().find(request, kind, text)
+        return self.url_of_found(self.get_queryset(request).filter(by), text)
 
     @admin.display(description="name", ordering="name")
     def named(self, workspace: Workspace) -> SafeString:

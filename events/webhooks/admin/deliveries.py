@@ -15,6 +15,7 @@ from audit.scope import ScopedAdmin, own_scope, suspended_warnings
 from config.api.responses import as_json
 from config.console import lists
 from config.console.formatting import time_tag
+from config.console.identify import Kind
 from config.console.links import DOCUMENT, ENDPOINT, WORKSPACE, page_link
 from config.templatetags.console import copyable
 from events.models import EventType
@@ -63,6 +64,7 @@ class DeliveryFilter(lists.LogFilter):
 class DeliveryAdmin(ScopedAdmin, lists.LogAdmin):
     pages = {"again": SendAgain}
     filter_form = DeliveryFilter
+    finds = {Kind.EVENT: ("event_id__exact",)}
     empty_text = "Nothing was sent in the last 30 days."
 
     def has_module_permission(self, request: HttpRequest) -> bool:

@@ -12,6 +12,7 @@ from django.utils.html import format_html
 
 from audit.scope import ScopedAdmin, own_scope
 from config.console.formatting import Bad, ago_with_exact, isolated
+from config.console.identify import Kind
 from config.console.links import DELIVERIES, LOG, filtered
 from config.console.object_page import ObjectPage
 from events.webhooks import services
@@ -115,6 +116,14 @@ class EndpointAdmin(ScopedAdmin):
         if host := re.sub("^https?://|[/?#].*", "", search_term):
             found |= queryset.filter(url__iregex=rf"^https?://[^/?#]*{re.escape(host)}")
         return found, may_repeat
+
+    def find(self, request: HttpRequest, kind: Kind, text: str) -> str:
+        """Also by the whole host of the URL."""
+        if kind != Kind.HOST:
+            return super().find(request, kind, text)
+        url = rf"^https?://([^/?#]*@)?{re.escape(text)}([:/?#]|$)"
+        existing = self.get_queryset(request).filter(EXISTING, url__iregex=url)
+        return self.url_of_found(existing, text)
 
     def heading(self, obj: Endpoint) -> str:
         return obj.name
