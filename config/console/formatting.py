@@ -4,7 +4,6 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.contrib import admin
-from django.templatetags.static import static
 from django.utils import timezone
 from django.utils.formats import date_format
 from django.utils.html import escape, format_html
@@ -35,12 +34,7 @@ def isolated(text: Any) -> SafeString:
 
 def pill(kind: str, text: str) -> SafeString:
     """HTML: a short text on a coloured ground: "ok", "warn", "bad" or "quiet"."""
-    return format_html('<span class="pill pill-{}">{}</span>', kind, text)
-
-
-def icon(name: str) -> SafeString:
-    url = static("config/icons.svg")
-    return format_html('<svg class="icon" aria-hidden="true"><use href="{}#{}"/></svg>', url, name)
+    return format_html('<span class="state {}">{}</span>', kind, text)
 
 
 def exact(moment: datetime) -> str:

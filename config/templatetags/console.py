@@ -8,12 +8,11 @@ from django.utils.html import conditional_escape, format_html, strip_tags
 from django.utils.safestring import SafeString
 from django.utils.text import capfirst
 
-from config.console.formatting import ago, ago_with_exact, clock_tag, icon, isolated, time_tag
+from config.console.formatting import ago, ago_with_exact, clock_tag, isolated, time_tag
 
 register = template.Library()
 for show in (ago, ago_with_exact, clock_tag, isolated, time_tag):
     register.filter(show)
-register.simple_tag(icon)
 
 BLANK = ("", "-", "–")  # what cells without a value show
 
