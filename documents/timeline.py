@@ -29,7 +29,7 @@ class Event:
     at: datetime
     what: str
     more: str = ""  # HTML
-    is_download: bool = False
+    kind: str = ""  # "download", or "ended" if no signature can follow
     gap: str = ""  # since the event before, if that is long
 
 
@@ -86,16 +86,16 @@ def timeline(
 def _of_fields(document: Document) -> Iterator[Event]:
     now, expires = timezone.now(), document.expires_at
     times = (
-        (document.created_at, "Created"),
-        (document.sent_at, "Sent"),
-        (document.completed_at, COMPLETED),
-        (document.deleted_at, "Deleted"),
+        (document.created_at, "Created", ""),
+        (document.sent_at, "Sent", ""),
+        (document.completed_at, COMPLETED, ""),
+        (document.deleted_at, "Deleted", "ended"),
     )
-    for at, what in times:
+    for at, what, kind in times:
         if at and at <= now:
-            yield Event(at, what)
+            yield Event(at, what, kind=kind)
     if expires and expires <= now and document.status == Document.Status.EXPIRED:
-        yield Event(expires, "Expired")
+        yield Event(expires, "Expired", kind="ended")
     if expires and expires > now and document.status in OPEN:
         yield Event(expires, "Expires")
 
@@ -103,14 +103,15 @@ def _of_fields(document: Document) -> Iterator[Event]:
 def _of_recipient(recipient: Recipient) -> Iterator[Event]:
     signed = "Approved" if recipient.role == Recipient.Role.APPROVER else "Signed"
     times = (
-        (recipient.sent_at, "Sent", "to"),
-        (recipient.viewed_at, "Viewed", "by"),
-        (recipient.completed_at, signed, "by"),
-        (recipient.declined_at, "Declined", "by"),
+        (recipient.sent_at, "Sent", "to", ""),
+        (recipient.viewed_at, "Viewed", "by", ""),
+        (recipient.completed_at, signed, "by", ""),
+        (recipient.declined_at, "Declined", "by", "ended"),
     )
-    for at, what, preposition in times:
+    for at, what, preposition, kind in times:
         if at:
-            yield Event(at, what, format_html("{} {}", preposition, isolated(recipient.name)))
+            who = format_html("{} {}", preposition, isolated(recipient.name))
+            yield Event(at, what, who, kind)
 
 
 def _of_entries(request: HttpRequest, entries: Iterable[AuditEntry]) -> Iterator[Event]:
@@ -124,7 +125,7 @@ def _of_entries(request: HttpRequest, entries: Iterable[AuditEntry]) -> Iterator
         more = {0: "", 1: "and once more that day"}.get(others, f"and {others} times more that day")
         if entry.action == Action.DOCUMENT_DOWNLOADED:
             facts = format_html("({}) with {} {}", entry.file_type, _key(request, entry), more)
-            yield Event(entry.created_at, "Downloaded", facts, is_download=True)
+            yield Event(entry.created_at, "Downloaded", facts, kind="download")
             continue
         imported = entry.action == Action.DOCUMENT_IMPORTED
         fact = entry.detail.partition(";")[0] if imported else entry.file_type
