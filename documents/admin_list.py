@@ -52,9 +52,7 @@ class DocumentFilter(ListFilter):
     """
 
     q = forms.CharField(
-        label="Document id or title",
-        help_text="The id, or a URL of the API with it; of one customer, words of the title, or a "
-        "recipient’s whole e-mail",
+        label="Title, recipient’s whole e-mail, or id",
         required=False,
         max_length=500,
         widget=forms.TextInput({"type": "search", "autocomplete": "off"}),
@@ -62,9 +60,6 @@ class DocumentFilter(ListFilter):
     customer = forms.CharField(label="Which customer?", required=False, max_length=TEXT_MAX)
     workspace_id__exact = linked("Workspace")
     status = any_of("Status", DocumentStatus.choices)
-    recipient = forms.CharField(
-        label="Recipient’s e-mail", help_text="Whole", required=False, max_length=TEXT_MAX
-    )
     recipient_status = any_of("Recipient’s status", RecipientStatus.choices)
     created_from, created_before = day("Created from (UTC)"), day("Created before (UTC)")
     ids: list[UUID]  # what `q` finds, whatever other filters but the workspace say
@@ -107,11 +102,11 @@ class DocumentFilter(ListFilter):
 
     def search(self) -> Search:
         values, text = self.cleaned_data, self.cleaned_data["q"]
-        email = text if "@" in text and not values["recipient"] else ""
+        email = text if "@" in text else None
         bounds = [midnight(values[f"created_{end}"]) for end in ("from", "before")]
         return Search(
             (values["status"],) if values["status"] else (),
-            values["recipient"] or email or None,
+            email,
             values["recipient_status"] or None,
             None if email else text or None,
             (Range("created", *bounds),) if any(bounds) else (),

@@ -20,7 +20,7 @@ from documents.models import Document, Recipient
 MOST = 1_000  # entries of the audit log that are read, the newest
 SHOWN = 50  # of what they say
 LONG = timedelta(hours=12)  # between two events: the timeline says so
-COMPLETED = "Completed"
+SENT, COMPLETED = "Sent", "Completed"
 OPEN = {"DRAFT", "SENT", "VIEWED", "PARTIALLY_SIGNED"}  # may still expire
 
 
@@ -75,6 +75,9 @@ def timeline(
         *(event for each in recipients for event in _of_recipient(each)),
         *list(_of_entries(request, entries))[:SHOWN],
     ]
+    # Where recipients are named, the document was sent to the first of them.
+    sent = {event.at for event in found if event.what == SENT and event.more}
+    found = [event for event in found if event.what != SENT or event.more or event.at not in sent]
     # The last signature completes the document, at the same moment.
     found.sort(key=lambda event: (event.at, event.what == COMPLETED))
     for before, event in zip(found, found[1:], strict=False):
@@ -87,7 +90,7 @@ def _of_fields(document: Document) -> Iterator[Event]:
     now, expires = timezone.now(), document.expires_at
     times = (
         (document.created_at, "Created", ""),
-        (document.sent_at, "Sent", ""),
+        (document.sent_at, SENT, ""),
         (document.completed_at, COMPLETED, ""),
         (document.deleted_at, "Deleted", "ended"),
     )
@@ -103,7 +106,7 @@ def _of_fields(document: Document) -> Iterator[Event]:
 def _of_recipient(recipient: Recipient) -> Iterator[Event]:
     signed = "Approved" if recipient.role == Recipient.Role.APPROVER else "Signed"
     times = (
-        (recipient.sent_at, "Sent", "to", ""),
+        (recipient.sent_at, SENT, "to", ""),
         (recipient.viewed_at, "Viewed", "by", ""),
         (recipient.completed_at, signed, "by", ""),
         (recipient.declined_at, "Declined", "by", "ended"),

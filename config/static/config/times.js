@@ -38,14 +38,6 @@ for (const log of document.querySelectorAll(".log:has(.day)")) {
   days.forEach((each) => each.remove());
 }
 
-// A timeline says each day once.
-let last;
-for (const time of document.querySelectorAll(".line time")) {
-  const [date, clock] = inZone(new Date(time.dateTime), ZONE).split(" ");
-  time.textContent = date === last ? clock : `${date} ${clock}`;
-  last = date;
-}
-
 // The days of a filter are of that zone too; a URL that somebody has sent keeps its own.
 for (const zone of document.querySelectorAll("input[name=zone]")) {
   zone.value ||= ZONE;
