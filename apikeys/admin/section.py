@@ -33,7 +33,7 @@ STATES: dict[str, tuple[str, Callable[[Any], QuerySet[ApiKey]]]] = {
 }
 
 
-class StateFilter(admin.SimpleListFilter):
+class KeyStateFilter(admin.SimpleListFilter):
     title = "State"
     parameter_name = "state"
 
@@ -79,7 +79,7 @@ class ApiKeyAdmin(ScopedAdmin):
     add_text = "Create a key"
     search_fields = ["name", "prefix"]
     search_help_text = "Any part of a name, or the first characters"
-    list_filter = [StateFilter]
+    list_filter = [KeyStateFilter]
     list_display = ("name",)  # the list's template has the other columns
     list_per_page = 50
     sortable_by = ()

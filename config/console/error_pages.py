@@ -10,7 +10,7 @@ from django.views.decorators.cache import never_cache
 
 
 @never_cache
-def page(request: HttpRequest, template: str, status: int) -> HttpResponse:
+def render_error(request: HttpRequest, template: str, status: int) -> HttpResponse:
     """The same page for every cause; inside the admin it has the admin's header.
 
     It contains nothing of the request, so that it does not reveal what exists.
@@ -24,9 +24,9 @@ def page(request: HttpRequest, template: str, status: int) -> HttpResponse:
 
 def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
     """403: the user may not do this."""
-    return page(request, "403.html", 403)
+    return render_error(request, "403.html", 403)
 
 
 def form_refused(request: HttpRequest, reason: str = "") -> HttpResponse:
     """403: a form without its CSRF token."""
-    return page(request, "403_csrf.html", 403)
+    return render_error(request, "403_csrf.html", 403)

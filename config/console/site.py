@@ -23,7 +23,7 @@ PART_SECONDS = 2.0  # for a statement of a part of the start page
 LATE = "{}: not available at the moment. Reload the page."
 
 
-class Site(admin.AdminSite):
+class ConsoleSite(admin.AdminSite):
     """The developer settings and the audit log, for active staff.
 
     Each model's admin, a `SectionAdmin`, decides what a user sees.

@@ -33,9 +33,9 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
     if _gets_json(request):
         return error_response(request, PathNotFound())
-    from config.console.error_pages import page  # noqa: PLC0415 - the API's process has no pages
+    from config.console.error_pages import render_error  # noqa: PLC0415 - the API's process has no pages
 
-    return page(request, "404.html", 404)
+    return render_error(request, "404.html", 404)
 
 
 def server_error(request: HttpRequest) -> HttpResponse:

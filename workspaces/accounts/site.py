@@ -6,8 +6,8 @@ from django.urls import URLPattern, URLResolver, path, reverse
 from django.utils.decorators import method_decorator
 
 from audit.scope import scope_of
-from config.console import site
 from config.console.base import request_user
+from config.console.site import ConsoleSite
 from workspaces.accounts import passwords, second_factor, sign_in
 from workspaces.accounts import second_factor_views as factor
 from workspaces.accounts.security import mailbox, security
@@ -15,7 +15,7 @@ from workspaces.accounts.throttle import takes_password
 from workspaces.models import Membership
 
 
-class Site(site.Site):
+class Site(ConsoleSite):
     def get_urls(self) -> list[URLPattern | URLResolver]:
         public: dict[str, tuple[str, Any]] = {
             "login_code": ("login/code/", sign_in.EnterCode),

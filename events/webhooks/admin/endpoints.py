@@ -31,7 +31,7 @@ STATES = {
 }
 
 
-class StateFilter(admin.SimpleListFilter):
+class EndpointStateFilter(admin.SimpleListFilter):
     title = parameter_name = "state"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
@@ -99,7 +99,7 @@ class EndpointAdmin(ScopedAdmin):
     change_list_template = "admin/webhooks/endpoint/change_list.html"
     list_display = ("address", "events", "state", "last_delivery")
     list_display_links = ("address",)
-    list_filter = (StateFilter,)
+    list_filter = (EndpointStateFilter,)
     list_per_page = 50
     ordering = ("-created_at", "-id")
     search_fields = ("label",)
