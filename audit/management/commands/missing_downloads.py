@@ -11,7 +11,7 @@ from audit.models import AuditEntry
 from config.management.progress import InterruptibleCommand, Progress
 
 BATCH = 5000  # lines
-# A line of deploy/nginx.conf's access log; and one that says that a file, or a part of one, was sent.
+# A line of deploy/nginx.conf's access log, and one which says that a file or a part was sent.
 LINE = re.compile(rb'\{"time":"[^"]*","request_id":"')
 DOWNLOAD = re.compile(
     rb'"request_id":"(\w+)","method":"GET","path":"/api/v1/documents/[^"]+/download","status":20[06],'
