@@ -83,9 +83,8 @@ class State(models.TextChoices):
         return self in (State.EXPIRED, State.REVOKED)
 
     @property
-    def pill(self) -> str:
-        pills = {State.ACTIVE: "pill-ok", State.EXPIRES_SOON: "pill-warn"}
-        return pills.get(self, "pill-quiet")
+    def colour(self) -> str:
+        return {State.ACTIVE: "ok", State.EXPIRES_SOON: "warn"}.get(self, "")
 
 
 def state_of(revoked_at: datetime | None, expires_at: datetime | None) -> State:

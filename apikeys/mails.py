@@ -24,4 +24,4 @@ def notify_of_keys() -> None:
 
 
 def _tell(key: ApiKey, what: str, text: str) -> None:
-    tell_admins(key.workspace, f"{what}: {key.name}", text, key, about=f"{what} {key.pk}")
+    tell_admins(key.workspace, f"{what}: {key}", text, key, about=f"{what} {key.pk}")

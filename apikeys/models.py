@@ -42,7 +42,9 @@ class ApiKeyQuerySet(models.QuerySet["ApiKey"]):
         return self.filter(~ENDED)
 
     def expiring(self) -> "ApiKeyQuerySet":
-        return self.active().filter(expires_at__lte=Now() + WARNED_BEFORE)
+        """Without those that were rolled, which end on purpose."""
+        soon = Now() + WARNED_BEFORE
+        return self.active().filter(expires_at__lte=soon, replaced_by=None)
 
 
 _Manager = models.Manager.from_queryset(ApiKeyQuerySet)
@@ -149,7 +151,7 @@ class ApiKey(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.name} ({self.prefix}…)"
+        return f"{self.prefix}… {self.name}"
 
     @property
     def state(self) -> State:
@@ -208,7 +210,7 @@ class ApiKey(models.Model):
             Action.KEY_ROLLED,
             by=by.get_username(),
             key=self.snapshot(),
-            detail=f"{end}; replaced by {key.name} ({key.prefix}…)",
+            detail=f"{end}; replaced by {key}",
         )
         return key, raw
 

@@ -12,7 +12,6 @@ from django.core.exceptions import PermissionDenied
 from django.db.models import Q, QuerySet, Value
 from django.db.models.lookups import Exact
 from django.http import HttpRequest, HttpResponseBase, HttpResponseRedirect, QueryDict
-from django.template.loader import render_to_string
 from django.urls import URLPattern, path, reverse
 from django.utils.decorators import method_decorator
 from django.utils.html import format_html, format_html_join
@@ -21,7 +20,6 @@ from django.utils.text import slugify
 from django.views.decorators.http import require_GET
 
 from audit.models import COLUMNS, NEWEST_FIRST, NO_DOWNLOADS, Action, AuditEntry, Checkpoint, folded
-from audit.queries import latest_downloads
 from audit.record import record
 from audit.scope import Scope, ScopedAdmin, scope_of, suspended_warnings
 from audit.sealing import keys, state
@@ -37,6 +35,7 @@ from config.templatetags.console import copyable
 
 BATCH = 2000  # entries that an export reads and sends at a time; no more are ever in memory
 MOST_OF_A_REQUEST = 20
+LATEST = 5  # on the start page
 KINDS = {"downloads": ~NO_DOWNLOADS, "changes": NO_DOWNLOADS}
 # An export may be of one workspace; a key has one.
 _IN_WORKSPACES = {"workspace", "(workspace)", "key"}
@@ -133,17 +132,18 @@ class AuditEntryAdmin(ScopedAdmin, lists.LogAdmin):
     def warnings(self, request: HttpRequest) -> list[str]:
         return [*suspended_warnings(request), *super().warnings(request)]
 
-    def urgent_warnings(self, request: HttpRequest) -> list[str]:
-        """If the log is not sealed or was found damaged: that concerns all who read it."""
-        return [Bad(code_spans(warning)) for warning in state.read().warnings()]
+    def health(self, request: HttpRequest) -> dict[str, list[str]]:
+        """If it is sealed: that it is late, or was found damaged. That concerns all who read it."""
+        if not keys.set_up():
+            return {}
+        return {"audit log": [Bad(code_spans(text)) for text in state.read().warnings()]}
 
     def panels(self, request: HttpRequest) -> list[SafeString]:
-        """The last downloads of the workspace that is looked at."""
-        scope = scope_of(request)
-        if scope.everything:
+        """The last entries of the workspace that is looked at."""
+        if scope_of(request).everything:
             return []
-        found = latest_downloads(scope)
-        return [render_to_string("admin/audit/auditentry/downloads.html", {"entries": found})]
+        newest = lists.fetch(self.get_queryset(request), None, LATEST)
+        return [self.panel(request, "Last in the log", newest, reverse(LOG))]
 
     def get_urls(self) -> list[URLPattern]:
         view = self.admin_site.admin_view(self.export_view)

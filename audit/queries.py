@@ -1,7 +1,6 @@
 from uuid import UUID
 
 from audit.models import NEWEST_FIRST, NO_DOWNLOADS, Action, AuditEntry
-from audit.scope import Scope
 
 
 def key_is_recorded(key_id: UUID) -> bool:
@@ -13,8 +12,3 @@ def newest_of(workspace_id: UUID, *actions: Action) -> AuditEntry | None:
     """The newest entry of a workspace with one of these actions, which are no downloads."""
     entries = AuditEntry.objects.filter(NO_DOWNLOADS, workspace_id=workspace_id, action__in=actions)
     return entries.order_by(*NEWEST_FIRST).first()
-
-
-def latest_downloads(scope: Scope) -> list[AuditEntry]:
-    downloads = AuditEntry.objects.filter(action=Action.DOCUMENT_DOWNLOADED)
-    return list(downloads.filter(scope.condition()).order_by(*NEWEST_FIRST)[:5])

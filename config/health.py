@@ -1,22 +1,29 @@
-"""`/healthz`: the process serves. `/readyz`: what it needs works.
+"""`/healthz`: the process serves. `/readyz`: what it needs works. And the checks' last result.
 
-These and `/metrics` are for load balancers and monitoring: they need no key, and depend on no Host
-header. The response names no cause, since anybody may read it; the log does.
+`/readyz` asks some of the system checks; the start page and System show all. These paths and
+`/metrics` are for load balancers and monitoring: they need no key, and depend on no Host header.
+The response names no cause, since anybody may read it; the log does.
 """
 
 import logging
 import time
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from datetime import datetime, timedelta
 from threading import Lock
+from typing import NamedTuple
 
-from django.core.checks import run_checks
+from django.conf import settings
+from django.core.checks import WARNING, CheckMessage, Error, Tags, run_checks
 from django.db import DEFAULT_DB_ALIAS, connection
 from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_safe
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
 from config.api.responses import json_response
+from config.checks import SECONDS
+from config.time_outs import part_limits
 
 logger = logging.getLogger(__name__)
 
@@ -82,3 +89,45 @@ def readyz(request: HttpRequest) -> HttpResponse:
 @require_safe
 def metrics(request: HttpRequest) -> HttpResponse:
     return HttpResponse(generate_latest(), content_type=CONTENT_TYPE_LATEST)
+
+
+# --- All checks, for pages
+
+
+class Checks(NamedTuple):
+    """What the checks have found since `at`: the problems, errors first, and facts."""
+
+    at: datetime
+    problems: list[CheckMessage]
+    facts: list[str]
+
+
+_checks_thread = ThreadPoolExecutor(1, "checks")  # the only one that waits for a silent service
+_last: Future[Checks] | None = None
+
+
+def checks(kept: timedelta, seconds: float) -> Checks | None:
+    """A result that is not older than `kept`; None if no new one is there after so many seconds."""
+    global _last
+    if _last is None or _last.done() and timezone.now() - _last.result().at > kept:
+        _last = _checks_thread.submit(_run)
+    last = _last
+    wait([last], seconds)
+    return last.result() if last.done() else None
+
+
+def _run() -> Checks:
+    """A laptop's variables are as `make run` sets them, so nothing is said of them."""
+    at = timezone.now()
+    try:
+        with part_limits(SECONDS):
+            tags = [Tags.database] if settings.MAILBOX else None
+            found = run_checks(None, tags, True, [DEFAULT_DB_ALIAS])
+    except Exception:
+        logger.exception("The checks have failed")
+        return Checks(at, [Error("The checks themselves have failed. The log says why.")], [])
+    finally:
+        connection.close()
+    problems = [each for each in found if each.level >= WARNING and not each.is_silenced()]
+    problems.sort(key=lambda each: -each.level)
+    return Checks(at, problems, [each.msg for each in found if each.level < WARNING])

@@ -47,15 +47,15 @@ class KeyPage(ObjectPage):
     def context(self) -> dict[str, Any]:
         key = self.obj
         days = report.daily(KeyUsage.objects.filter(key_id=key.id), "key_id")[key.id]
-        of = {"workspace_id__exact": key.workspace_id}
-        refused = RefusedRequest.objects.filter(key_id=key.id).order_by("-created_at", "-id")
+        of: Any = {"workspace_id__exact": key.workspace_id}
+        log: Any = self.section.admin_site.get_model_admin(RefusedRequest)
+        refused = log.rows(self.request).filter(key_id=key.id).order_by("-created_at", "-id")
+        url = filtered(REFUSED, key_id__exact=key.id, **of)
         return {
-            "title": key.name,
+            "title": self.name,
             "key": key,
-            "usage": report.total(days),
-            "chart": report.chart(days),
-            "refused": refused[:REFUSED_SHOWN],
-            "refused_url": filtered(REFUSED, key_id__exact=key.id, **of),
+            "usage": report.panel(days, key_id__exact=key.id, **of),
+            "refused": log.panel(self.request, "Refused requests", refused[:REFUSED_SHOWN], url),
             "addresses": KeyAddress.objects.filter(key_id=key.id).order_by("-last_seen", "address"),
             "refusal": refusal_warning(key.workspace),
             "log_url": filtered(LOG, key_id__exact=key.id, **of),
@@ -128,13 +128,13 @@ class RollKey(ActionPage):
         if self.obj.replaced_by:
             warnings.append(sentence("rolled", key=self.obj.replaced_by))
         text = (
-            "A new key beside “{}” (<code>{}…</code>), with the same name and for the same "
-            "workspace. Both work until the present one ends, so that programs can change over."
+            "A new key beside {}, with the same name and for the same workspace. Both work until "
+            "the present one ends, so that programs can change over."
         )
         return Prompt(
             title=f"Roll “{self.name}”",
             button="Roll the key",
-            sentences=[format_html(text, isolated(self.obj.name), self.obj.prefix)],
+            sentences=[format_html(text, isolated(self.name))],
             warnings=filter(None, warnings),
             facts={"Workspace": self.obj.workspace.name},
         )

@@ -7,23 +7,26 @@ from django.contrib import admin
 from django.contrib.admin.views.main import ChangeList
 from django.db.models import Case, QuerySet, Value, When
 from django.http import HttpRequest, HttpResponse
+from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils.functional import cached_property
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from apikeys.admin.pages import LIST, CreateKey, DeleteKey, KeyPage, RevokeKey, RollKey
-from apikeys.admin.warnings import ended_warnings, limit_warnings, refusal_warning
+from apikeys.admin.warnings import health, refusal_warning
 from apikeys.keys import ENDED, State
 from apikeys.models import ApiKey, ApiKeyQuerySet
 from apikeys.usage import report
 from apikeys.usage.models import KeyUsage
 from audit.scope import Scope, ScopedAdmin, own_scope
-from config.console.formatting import Bad, isolated, time_tag
+from config.console.formatting import isolated, time_tag
 from config.console.identify import Kind
 from config.console.links import LOG, filtered
 from workspaces.api_access import access_warning
 from workspaces.plans import WITH_API
+
+SHOWN = 5  # keys on the start page
 
 STATES: dict[str, tuple[str, Callable[[Any], QuerySet[ApiKey]]]] = {
     State.ACTIVE: ("Active", ApiKeyQuerySet.active),
@@ -120,18 +123,27 @@ class ApiKeyAdmin(ScopedAdmin):
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[KeyChangeList]:
         return KeyChangeList
 
-    def urgent_warnings(self, request: HttpRequest) -> list[str]:
-        """That the keys are refused, then keys with problems."""
-        if (workspace := own_scope(request).workspace) is None:
-            return []
-        refused = map(Bad, filter(None, [refusal_warning(workspace)]))
-        return [*refused, *ended_warnings([workspace.pk]), *limit_warnings([workspace.pk])]
+    def health(self, request: HttpRequest) -> dict[str, list[str]]:
+        workspace = own_scope(request).workspace
+        return health(workspace) if workspace else {}
 
     def panels(self, request: HttpRequest) -> list[SafeString]:
+        """Thirty days of the workspace, and of its keys that were used most: from the same rows."""
         workspace = own_scope(request).workspace
-        rows = KeyUsage.objects.filter(workspace_id=workspace.pk)
-        days = report.daily(rows, "workspace_id")[workspace.pk]
-        return [report.panel(workspace.name, days, workspace.pk)]
+        days = report.daily(KeyUsage.objects.filter(workspace_id=workspace.pk), "key_id")
+        used = {key_id: report.total(each).requests for key_id, each in days.items()}
+        keys = list(self.get_queryset(request).order_by(*self.get_ordering(request)))
+        keys.sort(key=lambda key: -used.get(key.pk, 0))
+        rows = [
+            {"key": key, "chart": report.chart(days[key.pk], small=True), "requests": used[key.pk]}
+            for key in keys[:SHOWN]
+            if days[key.pk]
+        ]
+        others = sum(used.values()) - sum(row["requests"] for row in rows)
+        return [
+            report.panel(report.summed(days.values()), workspace_id__exact=workspace.pk),
+            render_to_string("admin/apikeys/panel.html", {"rows": rows, "others": others}),
+        ]
 
     def created(
         self, request: HttpRequest, key: ApiKey, raw: str, old: ApiKey | None = None
@@ -147,7 +159,7 @@ class ApiKeyAdmin(ScopedAdmin):
             "admin/secret.html",
             title="API key rolled" if old else "API key created",
             what="key",
-            of=key.name,
+            of=str(key),
             raw=raw,
             if_lost="We keep only a fingerprint. If the key gets lost, create another.",
             about=about,

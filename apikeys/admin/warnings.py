@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
-from uuid import UUID
 
 from django.conf import settings
 from django.db.models import F, Max, Sum
@@ -32,24 +31,43 @@ def refusal_warning(workspace: Workspace) -> SafeString:
     return sentence("refused", why=why, workspace=workspace) if why else SafeString("")
 
 
-def ended_warnings(workspaces: list[UUID]) -> Iterator[Bad]:
+def health(workspace: Workspace) -> dict[str, list[str]]:
+    """For the start page and above the list of keys."""
+    refused = refusal_warning(workspace)
+    return {
+        "API access": [Bad(refused)] if refused else [],
+        "keys that have ended": list(still_used(workspace)),
+        "rate limit": list(over_the_limit(workspace)),
+        "expiry of keys": list(expire_soon(workspace)),
+    }
+
+
+def still_used(workspace: Workspace) -> Iterator[str]:
     rows = RefusedRequest.objects.filter(
-        workspace_id__in=workspaces,
+        workspace_id=workspace.pk,
         created_at__gte=timezone.now() - timedelta(days=1),
         status=401,
         key_id__isnull=False,  # a key that has ended: all others that get a 401 are unknown
     )
-    keys = rows.values("key_id", "key_name", "key_prefix")
-    sums = keys.annotate(requests=Sum(F("requests") + F("others")), last=Max("last_at"))
-    for each in sums.order_by("-last")[:MOST]:
-        yield Bad(sentence("still_used", **each))
+    sums = rows.values_list("key_id", "key_name", "key_prefix").annotate(
+        sent=Sum(F("requests") + F("others")), last=Max("last_at")
+    )
+    for id, name, prefix, requests, last in sums.order_by("-last")[:MOST]:
+        key = ApiKey(id=id, name=name, prefix=prefix)  # which may be deleted
+        yield Bad(sentence("still_used", key=key, requests=requests, last=last))
 
 
-def limit_warnings(workspaces: list[UUID]) -> Iterator[SafeString]:
-    """The keys of these workspaces that were over their limit today; first those with most."""
-    rows = KeyUsage.objects.filter(day=today(), limited__gt=0, workspace_id__in=workspaces)
+def over_the_limit(workspace: Workspace) -> Iterator[str]:
+    """The keys that were over their limit today; first those with most."""
+    rows = KeyUsage.objects.filter(day=today(), limited__gt=0, workspace_id=workspace.pk)
     limited = dict(rows.order_by("-limited").values_list("key_id", "limited")[:MOST])
     keys = ApiKey.objects.in_bulk(list(limited))
     for key_id, requests in limited.items():
         if key := keys.get(key_id):
             yield sentence("limited", key=key, requests=requests)
+
+
+def expire_soon(workspace: Workspace) -> Iterator[str]:
+    expiring = ApiKey.objects.expiring().filter(workspace=workspace)
+    for key in expiring.order_by("expires_at")[:MOST]:
+        yield sentence("expires", key=key)

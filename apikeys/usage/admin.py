@@ -2,18 +2,19 @@
 
 from collections.abc import Iterable
 from typing import Any
+from uuid import UUID
 
 from django import forms
 from django.contrib import admin
-from django.db.models import Q, QuerySet, Value
+from django.db.models import Q, QuerySet
 from django.http import HttpRequest
-from django.template.loader import render_to_string
+from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.text import capfirst
 
-from apikeys.usage import report
-from apikeys.usage.models import KeyUsage, RefusedRequest
+from apikeys.usage import overview
+from apikeys.usage.models import RefusedRequest
 from audit.scope import ScopedAdmin, scope_of, sees_every_workspace, suspended_warnings
 from config.console import lists
 from config.console.base import request_user
@@ -68,16 +69,23 @@ class RefusedRequestAdmin(ScopedAdmin, lists.LogAdmin):
         return [*suspended_warnings(request), *super().warnings(request)]
 
     def panels(self, request: HttpRequest) -> list[SafeString]:
-        """All requests for operators, refused ones of known keys for support."""
-        user, panels = request_user(request), []
+        """For support, what was refused; for operators, also workspaces and all requests."""
+        user = request_user(request)
+        if not sees_every_workspace(user):
+            return []
+        most = overview.refused_most(LATEST)
+        panels = [self.panel(request, "Refused most, last 24 hours", most, reverse(REFUSED))]
         if is_operator(user):
-            every = KeyUsage.objects.annotate(every=Value(""))
-            panels.append(report.panel("All workspaces", report.daily(every, "every")[""]))
-        if sees_every_workspace(user):
-            known = RefusedRequest.objects.filter(key_id__isnull=False)
-            rows = known.order_by("-created_at", "-id")[:LATEST]
-            panels.append(render_to_string("admin/usage/panels/support.html", {"rows": rows}))
-        return panels
+            site: Any = self.admin_site
+            panels = [
+                overview.looks(site.needs_a_look()),
+                *panels,
+                overview.everything(),
+            ]
+        return [overview.last_day(), *panels]
+
+    def needs_a_look(self) -> Iterable[tuple[UUID, SafeString]]:
+        return [*overview.over_the_limit(), *overview.still_asking()]
 
     # --- Requests with a deleted key, which admins find by the whole Request-Id only
 

@@ -101,10 +101,6 @@ class RefusedRequest(models.Model):
             models.Index("key_id", "status", *NEWEST_FIRST, name="refused_key_status"),
             models.Index("workspace_id", *NEWEST_FIRST, name="refused_workspace"),
             models.Index("workspace_id", "status", *NEWEST_FIRST, name="refused_workspace_status"),
-            # Requests whose key is known, for support's start page.
-            models.Index(
-                *NEWEST_FIRST, condition=models.Q(key_id__isnull=False), name="refused_of_keys"
-            ),
             models.Index("path", *NEWEST_FIRST, name="refused_path"),
             GinIndex(fields=["request_ids"], name="refused_request"),
         ]

@@ -4,9 +4,9 @@ Each query reads a range of one index.
 """
 
 from collections import defaultdict
+from collections.abc import Iterable
 from datetime import date, timedelta
 from typing import Any, NamedTuple
-from uuid import UUID
 
 from django.db.models import QuerySet, Sum
 from django.template.loader import render_to_string
@@ -15,6 +15,7 @@ from django.utils.safestring import SafeString
 from apikeys.keys import today
 from apikeys.usage.models import KeyUsage
 from config.console.charts import Bar, bar_chart
+from config.console.links import REFUSED, filtered
 
 DAYS = 30
 
@@ -29,24 +30,23 @@ class Usage(NamedTuple):
 
     @property
     def requests(self) -> int:
-        return self.ok + self.errors + self.limited
+        return self.ok + self.refused
 
-    def __str__(self) -> str:
-        """ "1,204 requests, 3 errors, 6 over the limit"."""
-        parts = [f"{self.requests:,} request{'' if self.requests == 1 else 's'}"]
-        if self.errors:
-            parts.append(f"{self.errors:,} error{'' if self.errors == 1 else 's'}")
-        if self.limited:
-            parts.append(f"{self.limited:,} over the limit")
-        return ", ".join(parts)
+    @property
+    def refused(self) -> int:
+        return self.errors + self.limited
 
 
 Days = dict[date, Usage]  # the last 30, today included: the oldest first, also without requests
 
 
+def _days() -> list[date]:
+    return [today() - timedelta(days=back) for back in reversed(range(DAYS))]
+
+
 def daily(rows: QuerySet[KeyUsage], of: str) -> dict[Any, Days]:
     """The usage by a field of these rows, such as "key_id". A value without rows has zeros."""
-    days = [today() - timedelta(days=back) for back in reversed(range(DAYS))]
+    days = _days()
     found: dict[Any, Days] = defaultdict(lambda: dict.fromkeys(days, Usage()))
     rows_of_days = rows.filter(day__in=days).values(of, "day")
     sums = [Sum(name) for name in Usage._fields]
@@ -55,22 +55,34 @@ def daily(rows: QuerySet[KeyUsage], of: str) -> dict[Any, Days]:
     return found
 
 
+def summed(of: Iterable[Days]) -> Days:
+    """The days of all these together."""
+    found = dict.fromkeys(_days(), Usage())
+    for days in of:
+        for day, usage in days.items():
+            found[day] = Usage(*map(sum, zip(found[day], usage, strict=True)))
+    return found
+
+
 def total(days: Days) -> Usage:
     return Usage(*map(sum, zip(*days.values(), strict=True)))
 
 
 def chart(days: Days, *, small: bool = False) -> SafeString:
-    """A stacked bar for each day; "" if there were no requests."""
+    """A bar for each day; "" if there were requests on fewer than two."""
     usage = total(days)
-    bars = []
-    for day, each in days.items():
-        stacked = each._asdict()
-        line = {"downloads": stacked.pop("downloads")}
-        bars.append(Bar(day, stacked, line={} if small else line))
-    label = f"{DAYS} days: {usage}" if small else f"Requests on each of the last {DAYS} days (UTC)"
-    return bar_chart(bars, label=label, small=small) if usage.requests else SafeString("")
+    bars = [Bar(f"{day:%-d %b}", each.ok, each.refused) for day, each in days.items()]
+    label = f"Requests of {DAYS} days (UTC): {usage.requests:,}; {usage.refused:,} were refused"
+    return bar_chart(bars, label=label, names=("successful", "refused"), small=small)
 
 
-def panel(name: str, days: Days, workspace_id: UUID | None = None) -> SafeString:
-    context = {"name": name, "usage": total(days), "chart": chart(days), "id": workspace_id}
-    return render_to_string("admin/usage/panels/usage.html", context)
+def panel(days: Days, name: str = "", **of: Any) -> SafeString:
+    """The figures and the chart. `of` narrows the list of refused requests that they link to."""
+    context = {
+        "name": name,
+        "usage": total(days),
+        "chart": chart(days),
+        "refused_url": filtered(REFUSED, **of),
+        "limited_url": filtered(REFUSED, status__exact=429, **of),
+    }
+    return SafeString(render_to_string("admin/usage/panels/usage.html", context))

@@ -1,8 +1,9 @@
 """Base classes of the admin's sections."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlencode
+from uuid import UUID
 
 from django.contrib import admin, messages
 from django.contrib.admin.exceptions import DisallowedModelAdminLookup, DisallowedModelAdminToField
@@ -109,14 +110,17 @@ class SectionAdmin(NoPermissions, ModelAdmin):
         return self.has_view_permission(request)
 
     def warnings(self, request: HttpRequest) -> list[str]:
-        return self.urgent_warnings(request)
+        return [line for lines in self.health(request).values() for line in lines]
 
-    def urgent_warnings(self, request: HttpRequest) -> list[str]:
-        """Warnings to show on the start page too; an outage is `Bad`, which is red."""
-        return []
+    def health(self, request: HttpRequest) -> dict[str, list[str]]:
+        """What the start page looks at, by its name: lines of HTML for each thing that is wrong.
+
+        An outage is `Bad`, which is red.
+        """
+        return {}
 
     def panels(self, request: HttpRequest) -> list[SafeString]:
-        """HTML for the start page, below the warnings."""
+        """HTML for the start page, below these lines."""
         return []
 
     def find(self, request: HttpRequest, kind: Kind, text: str) -> str:
@@ -125,6 +129,10 @@ class SectionAdmin(NoPermissions, ModelAdmin):
             obj = self.get_object(request, text)
             return self.url_of(obj) if obj else ""
         return ""
+
+    def needs_a_look(self) -> Iterable[tuple[UUID, SafeString]]:
+        """The ids of workspaces that an operator should look at, and HTML that says why."""
+        return ()
 
     def url_of_found(self, found: QuerySet[Any], text: str) -> str:
         """The page of the only object that is found, or the list that searches for the text."""

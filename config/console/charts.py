@@ -1,115 +1,79 @@
-"""Bar charts as SVG, rendered on the server, each with a table of the same numbers.
+"""Charts as inline SVG, rendered on the server.
 
-The page's policy forbids inline styles, so the colours are classes of `admin.css`.
+The page's policy forbids inline styles, so the style sheet has the colours, by classes.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import date
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
 
 from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
-from django.utils.text import slugify
 
-STEP, GAP, HEIGHT = 10.0, 2.0, 100.0  # in units of the SVG: a bar's place, between bars, the area
-
-SERIES = {
-    "ok": "successful",
-    "errors": "errors",
-    "limited": "over the limit",
-    "downloads": "downloads",
-}
+STEP, WIDTH = 10, 8  # in units of the SVG: from bar to bar, and of a bar
+HEIGHT, LEAST = 100, 2  # of the highest bar, and of a number that is not 0
 
 
 @dataclass(frozen=True)
 class Bar:
-    """The numbers of a day: those stacked in a bar, and parts of them that are drawn as a line."""
+    """The numbers of a day or an hour, such as "28 Oct"; the second one is above it, and red."""
 
-    day: date
-    values: Mapping[str, int]  # by the names in `SERIES`
-    line: Mapping[str, int] = field(default_factory=dict)
+    when: str
+    number: int
+    red: int = 0
 
     @property
     def total(self) -> int:
-        return sum(self.values.values())
-
-    @property
-    def numbers(self) -> dict[str, int]:
-        return {**self.values, **self.line}
-
-    @property
-    def title(self) -> str:
-        """What is shown when it is pointed at: `2026-03-01: 12 successful, 1 over the limit`."""
-        parts = [f"{number:,} {SERIES[name]}" for name, number in self.numbers.items() if number]
-        return f"{self.day}: {', '.join(parts) or 'none'}"
+        return self.number + self.red
 
 
-def _grid(highest: int) -> list[int]:
-    """The numbers of the grid's lines from below: up to three round ones, the last the top."""
-    power = 1
-    while highest > 30 * power:
-        power *= 10
-    step = next(each * power for each in (1, 2, 5, 10) if highest <= 3 * each * power)
-    return list(range(step, highest + step, step))
+def bar_chart(
+    bars: Sequence[Bar], *, label: str, names: tuple[str, str], small: bool = False
+) -> SafeString:
+    """HTML: the bars from left to right; "" if fewer than two of them have a number.
 
-
-def _rectangles(bar: Bar, highest: int) -> Iterator[tuple[str, float, float]]:
-    """The series of a bar from below, each with its y and its height."""
-    top = HEIGHT
-    for name, number in bar.values.items():
-        if number:
-            height = number / highest * HEIGHT
-            top -= height
-            yield name, round(top, 2), round(height, 2)
-
-
-def bar_chart(bars: Sequence[Bar], *, label: str, small: bool = False) -> SafeString:
-    """HTML: the bars from left to right, and below them a table that shows the same numbers.
-
-    At least one number must not be 0. A small chart has no table; its label must have the numbers.
+    Args:
+        label: what the chart shows, for those who do not see it.
+        names: what the numbers of a bar are, such as "successful" and "refused".
+        small: for a cell of a table; it has no axis.
     """
-    names = list(bars[0].numbers)
-    highest = max(bar.total for bar in bars)
-    grid = [] if small else _grid(highest)
-    top = highest if small else grid[-1]
-    used = [name for name in names if any(bar.numbers[name] for bar in bars)]
-    quarters = sorted({round(part * (len(bars) - 1) / 4) for part in range(5)})
-    return SafeString(
-        render_to_string(
-            "admin/chart.html",
-            {
-                "label": label,
-                "id": f"chart-{slugify(label)}",
-                "small": small,
-                "places": [
-                    {"bar": bar, "x": index * STEP, "rectangles": _rectangles(bar, top)}
-                    for index, bar in enumerate(bars)
-                ],
-                "lines": [
-                    (
-                        name,
-                        " ".join(
-                            f"{(index + 0.5) * STEP},{HEIGHT - bar.line[name] / top * HEIGHT:.2f}"
-                            for index, bar in enumerate(bars)
-                        ),
-                    )
-                    for name in bars[0].line
-                    if name in used
-                ],
-                "grid": [(f"{number:,}", round(100 - number / top * 100, 2)) for number in grid],
-                "ticks": [
-                    (f"{bars[index].day:%m-%d}", round((index + 0.5) / len(bars) * 100, 2))
-                    for index in quarters
-                ],
-                "width": len(bars) * STEP,
-                "height": HEIGHT,
-                "bar_width": STEP - GAP,
-                "series": [(name, SERIES[name]) for name in names],
-                "legend": [(name, SERIES[name]) for name in used],
-                "rows": [
-                    (bar, [(SERIES[name], f"{bar.numbers[name]:,}") for name in names])
-                    for bar in bars
-                ],
-            },
-        )
-    )
+    if sum(bar.total > 0 for bar in bars) < 2:
+        return SafeString("")
+    scale = HEIGHT / max(bar.total for bar in bars)
+    context = {
+        "bars": [_drawn(bar, index * STEP, scale, names) for index, bar in enumerate(bars)],
+        "label": label,
+        "small": small,
+        "width": len(bars) * STEP,
+        "ticks": [bars[0].when, bars[len(bars) // 2].when, bars[-1].when],
+    }
+    return SafeString(render_to_string("admin/chart.html", context).strip())
+
+
+def _drawn(bar: Bar, x: int, scale: float, names: tuple[str, str]) -> dict[str, object]:
+    numbers = zip((bar.number, bar.red), names, strict=True)
+    texts = [f"{number:,} {name}" for number, name in numbers if number]
+    number, red = (max(n * scale, LEAST) if n else 0 for n in (bar.number, bar.red))
+    heights = [("b", HEIGHT - number, number), ("r", HEIGHT - number - red, red)]
+    return {
+        "title": f"{bar.when}: {', '.join(texts) or 'none'}",
+        "x": x,
+        "parts": [(c, f"{max(y, 0):.1f}", f"{height:.1f}") for c, y, height in heights if height],
+    }
+
+
+class Part(NamedTuple):
+    number: int
+    text: str  # after the number: "completed"
+    url: str
+    colour: str  # "p1" to "p4"
+
+
+def parts_bar(parts: Sequence[Part]) -> SafeString:
+    """HTML: one bar, if there are several parts, and a link for each of them."""
+    shown, x, drawn = [part for part in parts if part.number], 0.0, []
+    for part in shown:
+        width = part.number / sum(part.number for part in shown) * 100
+        drawn.append((part, f"{x:.2f}", f"{width:.2f}"))
+        x += width
+    return SafeString(render_to_string("admin/parts.html", {"parts": drawn}).strip())

@@ -2,24 +2,32 @@
 
 import logging
 from collections.abc import Callable
+from datetime import timedelta
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
+from uuid import UUID
 
 from django.contrib import admin
 from django.contrib.auth.models import User
 from django.http import HttpRequest
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, URLResolver, path, reverse
+from django.utils import timezone
 from django.utils.html import format_html
+from django.utils.safestring import SafeString
 from django.utils.text import capfirst
 
+from config import health
 from config.console import identify, system
 from config.console.reauthentication import asks_for_password
-from config.console.time_outs import part_limits
+from config.time_outs import part_limits
 
 logger = logging.getLogger(__name__)
 
+T = TypeVar("T")
+
 PART_SECONDS = 2.0  # for a statement of a part of the start page
+KEPT, WAIT_SECONDS = timedelta(minutes=1), 1.0  # of the checks' result, and for a new one
 LATE = "{}: not available at the moment. Reload the page."
 
 
@@ -75,34 +83,50 @@ class ConsoleSite(admin.AdminSite):
     def index(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> TemplateResponse:
-        """The start page: what is wrong, and panels, of the sections that the user may see.
+        """The start page: a line for each thing that is wrong, and panels of the user's sections.
 
-        Operators see too what the checks have found.
+        For operators, the checks' problems are among the lines.
         """
         sections: Any = self._registry.values()
         shown = [section for section in sections if section.has_view_permission(request)]
         shown.sort(key=lambda section: section.menu_position)
         is_operator = isinstance(request.user, User) and request.user.is_superuser
-        checks = system.checks(system.KEPT, system.WAIT_SECONDS) if is_operator else None
-        problems, panels = list(checks.problems if checks else []), []
+        checks = health.checks(KEPT, WAIT_SECONDS) if is_operator else None
+        lines: list[str] = [system.line(each) for each in checks.problems] if checks else []
+        well, panels = [], []
         with part_limits(PART_SECONDS):
             for each in shown:
                 late = LATE.format(capfirst(each.nouns))
-                problems += part(partial(each.urgent_warnings, request), late)
-                box = format_html('<section class="panel"><p>{}</p></section>', late)
-                panels += part(partial(each.panels, request), box)
+                for name, found in part(
+                    partial(each.health, request), {each.nouns: [late]}
+                ).items():
+                    lines += found
+                    well += [] if found else [name]
+                box = format_html('<section class="wide"><p>{}</p></section>', late)
+                panels += part(partial(each.panels, request), [box])
         context = {
-            "problems": sorted(problems, key=lambda each: getattr(each, "state", "warn")),
+            "lines": sorted(lines, key=lambda line: getattr(line, "state", "warn")),
             "checks": checks,
+            "well": well,
+            "now": timezone.now(),
             "panels": panels,
         }
         return super().index(request, {**context, **(extra_context or {})})
 
+    def needs_a_look(self) -> dict[UUID, list[SafeString]]:
+        """By workspaces' ids: why an operator should look at them."""
+        found: dict[UUID, list[SafeString]] = {}
+        sections: Any = self._registry.values()
+        for section in sections:
+            for id, why in section.needs_a_look():
+                found.setdefault(id, []).append(why)
+        return found
 
-def part(read: Callable[[], list[Any]], otherwise: Any) -> list[Any]:
+
+def part(read: Callable[[], T], otherwise: T) -> T:
     """What is read, or the text if that fails or is late: a part of the page fails alone."""
     try:
         return read()
     except Exception:
         logger.exception("The start page: %s", otherwise)
-        return [otherwise]
+        return otherwise

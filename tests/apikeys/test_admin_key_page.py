@@ -69,8 +69,7 @@ def test_key_page_says_all_that_is_known_of_the_key(acme: Tenant, ada: Client) -
     for expected in (
         *("Acme sync", f"{acme.key.prefix}", "Revoked", "Acme", f"by {acme.admin.username}"),
         *("203.0.113.9", "203.0.113.7", "acme-sync/1.0", "609", "607"),
-        *("1,209", "30", "2026-03-01 09:30:00 UTC", "a" * 32),
-        "420 × There is no such document.",
+        *("1,209", "30", "09:30:00", "420 × 404", "There is no such document."),
     ):
         assert expected in html, expected
     assert "The true reason." not in html
@@ -137,11 +136,11 @@ def test_key_roll_creates_a_key_and_the_old_one_ends_later(
     assert get("/api/v1/me", f"Bearer {raw_of(response)}").status == 200
     entry = AuditEntry.objects.get(action=Action.KEY_ROLLED)
     assert (entry.key_id, entry.person) == (acme.key.pk, acme.admin.username)
-    assert entry.detail == f"ends {ends[:16]} UTC; replaced by Acme sync ({new.prefix}…)"
+    assert entry.detail == f"ends {ends[:16]} UTC; replaced by {new.prefix}… Acme sync"
     assert AuditEntry.objects.filter(action=Action.KEY_CREATED, key_id=new.pk).count() == 1
     if hours:
         again = strip_tags(body(ada.get(page_of(acme.key, "roll"))))
-        assert f"rolled already, and replaced by “Acme sync” ({new.prefix}…)" in again
+        assert f"rolled already, and replaced by {new.prefix}… Acme sync" in again
 
 
 def test_key_roll_never_makes_a_key_expire_later(acme: Tenant, ada: Client) -> None:

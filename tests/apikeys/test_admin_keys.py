@@ -234,7 +234,8 @@ def test_key_revocation_keeps_it_listed_and_closes_the_api(acme: Tenant, ada: Cl
     assert "2026-01-05 10:00:00 UTC" in body(ada.get(page_of(acme.key, "revoke")))
     assert acme.get("/me").status == 200  # it only asks
     html = body(ada.post(page_of(acme.key, "revoke"), follow=True))
-    assert f'<a href="{page_of(acme.key)}">Acme sync</a>' in html
+    named = f"<code>{acme.key.prefix}…</code> Acme sync</a> is revoked."
+    assert f'<a href="{page_of(acme.key)}">{named}' in html
     assert "Revoked" in html
     assert acme.get("/me").status == 401
     ada.post(page_of(acme.key, "revoke"))  # which changes nothing

@@ -108,7 +108,7 @@ READ_FROM = {
     f"{LIST}?workspace_id__exact={uid(20, 1)}": OF_WORKSPACE,
     f"{LIST}?request_id={28:08x}{'f' * 24}": {"refused_request"},
     f"{LIST}?path__exact=/api/v1/documents/{uid(30, 3)}": {"refused_path"},
-    INDEX: {"refused_of_keys"},
+    INDEX: {"refused_newest", "refused_workspace_status"},
 }
 
 
@@ -143,8 +143,9 @@ def test_start_page_of_an_admin_has_a_chart_of_own_workspaces(
     used(acme.key.pk, acme.workspace.pk, ok=1190, errors=8, limited=6, downloads=36)
     used(umbrella.key.pk, umbrella.workspace.pk, ok=7777)
     text = text_of(start(acme.admin))
-    assert "Acme, last 30 days requests 1,204 downloads 36 errors 8 over the limit 6" in text
-    assert f"({acme.key.prefix}…) was over the limit: 6 requests refused today" in text
+    assert "Last 30 days requests 1,204 downloads 36 refused 14 over the limit 6" in text
+    assert f"{acme.key.prefix}… Acme sync was over the limit. 6 requests refused today" in text
+    assert "Keys, last 30 days" in text
     assert "Umbrella" not in text
     assert "7,777" not in text
 
@@ -159,10 +160,9 @@ def test_start_page_of_an_admin_names_an_ended_key_that_is_still_used(
     flusher.flush()
     refused(**of_key(acme, status=401, cause="invalid_key"), created_at=timezone.now() - DAY * 2)
     page = start(acme.admin)
-    [line] = re.findall(r'<li class="banner banner-bad">(.*?)</li>', page)
-    text = text_of(line).replace("“ ", "“").replace(" ”", "”")
-    named = f"The key “Acme sync” ({acme.key.prefix}…) has ended and is still used: 3 requests"
-    assert text.startswith(named)
+    [line] = re.findall(r'<li class="bad">(.*?)</li>', page)
+    named = f"{acme.key.prefix}… Acme sync has ended and is still used. 3 requests refused"
+    assert text_of(line).startswith(named)
     assert reverse("admin:apikeys_apikey_change", args=[acme.key.pk]) in line
     assert "Acme sync" not in start(umbrella.admin)
 
@@ -173,7 +173,7 @@ def test_part_of_the_start_page_fails_alone(acme: Tenant, monkeypatch: pytest.Mo
     def late(*_: Any) -> list[Any]:
         raise OperationalError("canceling statement due to statement timeout")
 
-    monkeypatch.setattr("audit.admin.latest_downloads", late)
+    monkeypatch.setattr("config.console.lists.fetch", late)
     text = text_of(start(acme.admin))
     assert "Log: not available at the moment. Reload the page." in text
-    assert "Acme, last 30 days requests 5" in text
+    assert "Last 30 days requests 5" in text

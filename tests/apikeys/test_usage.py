@@ -202,7 +202,8 @@ def test_report_has_every_day_with_zeros(db: None) -> None:
     assert report.total(found[uid(3, 2)]) == Usage()
     of_workspace = report.total(report.daily(KeyUsage.objects.all(), "workspace_id")[uid(1, 1)])
     assert of_workspace == Usage(ok=4, errors=2, limited=1, downloads=1)
-    assert str(of_workspace) == "7 requests, 2 errors, 1 over the limit"
+    assert (of_workspace.requests, of_workspace.refused) == (7, 3)
+    assert report.total(report.summed(found.values())) == of_workspace
 
 
 def test_purge_deletes_old_rows_some_at_a_time(db: None, monkeypatch: pytest.MonkeyPatch) -> None:

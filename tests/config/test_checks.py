@@ -25,9 +25,9 @@ from django.utils import timezone
 
 from audit.checks import audit_log
 from audit.models import Action, AuditEntry
-from config import checks
+from config import checks, health
 from config.checks import operation, redis
-from config.console import system
+from config.console import site
 from events.webhooks import monitoring
 from tests.support import factories, seals, staff
 from tests.support.database import backdated, url_of
@@ -212,13 +212,13 @@ def test_start_page_of_an_operator_says_that_all_is_well_only_from_the_checks(
         return [text in body(desk.get(url)) for text in (wrong, well, "have not ended yet")]
 
     end.set()
-    monkeypatch.setattr(system, "run_checks", lambda *_: end.wait(10) and found)
+    monkeypatch.setattr(health, "run_checks", lambda *_: end.wait(10) and found)
     assert said(PAGE) == said(start) == [True, False, False]
     found.clear()
     assert said(start) == [True, False, False]
     assert said(PAGE) == said(start) == [False, True, False]
-    monkeypatch.setattr(system, "KEPT", timedelta(0))
-    monkeypatch.setattr(system, "WAIT_SECONDS", 0.1)
+    monkeypatch.setattr(site, "KEPT", timedelta(0))
+    monkeypatch.setattr(site, "WAIT_SECONDS", 0.1)
     end.clear()
     assert said(start) == [False, False, True]
     end.set()

@@ -110,7 +110,7 @@ def key_expires(acme: Tenant) -> str:
     keys.update(expires_at=timezone.now() + timedelta(days=15))
     notify()
     keys.update(expires_at=timezone.now() + timedelta(days=13))
-    return f"A key expires soon: {acme.key.name}"
+    return f"A key expires soon: {acme.key}"
 
 
 def ended_key_is_used(acme: Tenant) -> str:
@@ -118,7 +118,13 @@ def ended_key_is_used(acme: Tenant) -> str:
     refused(3, key_id=acme.key.pk, workspace_id=acme.workspace.pk, **facts)
     notify()  # it works
     acme.key.revoke(by=acme.admin)
-    return f"A key that has ended is used: {acme.key.name}"
+    return f"A key that has ended is used: {acme.key}"
+
+
+def test_key_that_was_rolled_ends_without_an_email(acme: Tenant) -> None:
+    acme.key.roll(by=acme.admin, ends_in=timedelta(days=1))
+    notify()
+    assert arrived() == []
 
 
 @pytest.mark.parametrize("happen", [webhook_fails, key_expires, ended_key_is_used])

@@ -1,17 +1,20 @@
 """Webhooks in the console: their list, and the page of each with its last deliveries."""
 
 import re
+from collections.abc import Iterable
 from typing import Any
 from urllib.parse import urlsplit
+from uuid import UUID
 
 from django.contrib import admin
 from django.db.models import OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Now
 from django.http import HttpRequest
 from django.utils.html import format_html
+from django.utils.safestring import SafeString
 
 from audit.scope import ScopedAdmin, own_scope
-from config.console.formatting import Bad, ago_with_exact, isolated
+from config.console.formatting import Bad, ago_with_exact, isolated, pill, time_tag
 from config.console.identify import Kind
 from config.console.links import DELIVERIES, LOG, filtered
 from config.console.object_page import ObjectPage
@@ -22,6 +25,7 @@ from events.webhooks.admin.texts import explanation, sent_once, state_pill, wait
 from events.webhooks.models import FAILING, PENDING, Delivery, Endpoint
 
 SHOWN = 50  # deliveries
+MOST_NAMED = 20  # failing webhooks of all workspaces, those that fail longest
 EXISTING = Q(deleted_at=None)
 STATES = {
     "on": ("On", EXISTING & Q(enabled=True, failing_since=None)),
@@ -150,12 +154,24 @@ class EndpointAdmin(ScopedAdmin):
         own = own_scope(request).workspace
         return [*map(Bad, filter(None, [own and waiting(own)])), *super().warnings(request)]
 
-    def urgent_warnings(self, request: HttpRequest) -> list[str]:
+    def health(self, request: HttpRequest) -> dict[str, list[str]]:
         """The workspace's webhooks that the service has switched off, and those that fail now."""
+        if own_scope(request).workspace is None:
+            return {}
         own = Endpoint.objects.existing().filter(own_scope(request).condition())
         off = own.filter(enabled=False).exclude(disabled_reason="").order_by("disabled_at")
         failing = own.filter(enabled=True, failing_since__isnull=False).order_by("failing_since")
-        return [*warnings("off", list(off)), *warnings("failing", list(failing))]
+        return {"webhooks": [*warnings("off", list(off)), *warnings("failing", list(failing))]}
+
+    def needs_a_look(self) -> Iterable[tuple[UUID, SafeString]]:
+        failing = Endpoint.objects.existing().filter(enabled=True, failing_since__isnull=False)
+        for each in failing.order_by("failing_since")[:MOST_NAMED]:
+            text = "{} {} since {}"
+            word, since = (
+                pill("bad", "webhook fails"),
+                time_tag(each.failing_since or each.created_at),
+            )
+            yield each.workspace_id, format_html(text, word, isolated(each.name), since)
 
     @admin.display(description="webhook")
     def address(self, endpoint: Endpoint) -> str:
