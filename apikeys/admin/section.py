@@ -22,7 +22,6 @@ from apikeys.usage.models import KeyUsage
 from audit.scope import Scope, ScopedAdmin, own_scope
 from config.console.formatting import isolated, time_tag
 from config.console.identify import Kind
-from config.console.links import LOG, filtered
 from workspaces.api_access import access_warning
 from workspaces.plans import WITH_API
 
@@ -106,9 +105,6 @@ class ApiKeyAdmin(ScopedAdmin):
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         workspace = own_scope(request).workspace
         return workspace is not None and workspace.plan in WITH_API
-
-    def history_url(self, obj: ApiKey) -> str:
-        return filtered(LOG, workspace_id__exact=obj.workspace_id, key_id__exact=obj.pk)
 
     def find(self, request: HttpRequest, kind: Kind, text: str) -> str:
         if kind != Kind.KEY:

@@ -11,7 +11,6 @@ from django.contrib.admin.options import IncorrectLookupParameters
 from django.contrib.admin.views.main import ERROR_FLAG, ChangeList
 from django.core.exceptions import PermissionDenied
 from django.db.models import Model, QuerySet, UUIDField
-from django.forms import Media
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
@@ -31,63 +30,44 @@ else:  # generic only in the stubs
     ModelAdmin = admin.ModelAdmin
 
 
-class NoPermissions:
-    """Denies everything; for admins, which allow what they need."""
+class SectionAdmin(ModelAdmin):
+    """A section of the admin: Django's list, and pages of our own in place of Django's forms.
+
+    A subclass grants permissions. The list accepts only the filters that it offers: a URL with
+    another one, such as `?digest__startswith=…`, redirects to the whole list with a message.
+    """
+
+    nouns = ""  # by default the model's
+    is_log = False  # the box in the header leads to things before logs
+    menu_position = 50  # from left to right
+    add_text = ""  # of the button that leads to the form for a new one
+    pages: Mapping[str, type[View]] = {}  # by the last part of their URLs
+    show_facets = admin.ShowFacets.NEVER
 
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
 
     has_add_permission = has_change_permission = has_delete_permission = has_view_permission
 
-
-class SectionAdmin(NoPermissions, ModelAdmin):
-    """A section of the admin; a subclass grants permissions.
-
-    Django's own pages change nothing, so its admin log stays empty. The list accepts only the
-    filters that it offers: a URL with any other one, such as `?digest__startswith=…`, or with a
-    page number that does not exist redirects to the whole list with a message.
-
-    Attributes:
-        nouns: names for its objects; by default the model's.
-        is_log: whether it is a log. The box in the header leads to things before logs.
-        menu_position: its place in the menu, from left to right.
-        add_text: the label of the buttons that lead to a form for a new one.
-        pages: pages of our own (`config.console.object_page`), by the last part of their URLs. They
-            replace Django's: "add", "change", "delete".
-    """
-
-    nouns = ""
-    is_log = False
-    menu_position = 50
-    add_text = ""
-    pages: Mapping[str, type[View]] = {}
-    show_facets = admin.ShowFacets.NEVER
-
     def __init__(self, model: type[Model], admin_site: admin.AdminSite) -> None:
         super().__init__(model, admin_site)
         self.nouns = self.nouns or str(self.opts.verbose_name_plural)
 
     def get_urls(self) -> list[URLPattern]:
-        """Our pages, and of Django's the list and the history, to be read only."""
+        """Of Django's pages only the list, which responds 405 to anything but GET and HEAD."""
         prefix = f"{self.opts.app_label}_{self.opts.model_name}"
-        own = [
-            path(
-                "add/" if part == "add" else f"<path:object_id>/{part}/",
-                self.admin_site.admin_view(page.as_view(section=self)),
-                name=f"{prefix}_{part.replace('-', '_')}",
-            )
-            for part, page in self.pages.items()
+        changelist = require_safe(self.admin_site.admin_view(self.changelist_view))
+        return [
+            path("", changelist, name=f"{prefix}_changelist"),
+            *(
+                path(
+                    "add/" if part == "add" else f"<path:object_id>/{part}/",
+                    self.admin_site.admin_view(page.as_view(section=self)),
+                    name=f"{prefix}_{part.replace('-', '_')}",
+                )
+                for part, page in self.pages.items()
+            ),
         ]
-        kept = (f"{prefix}_changelist", f"{prefix}_history")
-        django_s = [each for each in super().get_urls() if each.name in kept]
-        for each in django_s:
-            each.callback = require_safe(each.callback)
-        return own + django_s
-
-    @property
-    def media(self) -> Media:
-        """None of Django's scripts: our pages use none."""
-        return Media()
 
     def filter_parameters(self, request: HttpRequest) -> set[str]:
         filters = self.get_list_filter(request)
@@ -144,6 +124,9 @@ class SectionAdmin(NoPermissions, ModelAdmin):
     def heading(self, obj: Any) -> str:
         return str(obj)
 
+    def url_name(self, page: str) -> str:
+        return f"admin:{self.opts.app_label}_{self.opts.model_name}_{page}"
+
     def changelist_view(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
@@ -151,10 +134,7 @@ class SectionAdmin(NoPermissions, ModelAdmin):
             # The browser's history keeps the target of a redirect, not what was redirected.
             query = {**request.GET.dict(), "q": key}
             return HttpResponseRedirect(f"{request.path}?{urlencode(query)}")
-        context = {
-            "title": capfirst(self.nouns),
-            "warnings": self.warnings(request),
-        }
+        context = {"title": capfirst(self.nouns), "warnings": self.warnings(request)}
         try:
             return super().changelist_view(request, context | (extra_context or {}))
         except (DisallowedModelAdminLookup, DisallowedModelAdminToField):
@@ -162,28 +142,13 @@ class SectionAdmin(NoPermissions, ModelAdmin):
             return HttpResponseRedirect(f"{request.path}?{ERROR_FLAG}=1")
 
     def crumb(self) -> tuple[str, str]:
-        url = reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_changelist")
-        return capfirst(self.nouns), url
+        return capfirst(self.nouns), reverse(self.url_name("changelist"))
 
     def url_of(self, obj: Model) -> str:
-        return reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_change", args=[obj.pk])
-
-    def history_url(self, obj: Any) -> str:
-        raise NotImplementedError
-
-    def history_view(
-        self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None
-    ) -> HttpResponse:
-        """Redirects to the history; 404 for an object that the user may not see."""
-        return HttpResponseRedirect(self.history_url(self.visible_or_404(request, object_id)))
+        return reverse(self.url_name("change"), args=[obj.pk])
 
     def visible_or_404(self, request: HttpRequest, object_id: str) -> Any:
-        """The object, if the user may see it.
-
-        Raises:
-            PermissionDenied: the user may not see this model at all.
-            Http404: no object that the user may see has this id.
-        """
+        """The object; 404 if none that the user may see has this id, 403 if the user sees none."""
         if not self.has_view_permission(request):
             raise PermissionDenied
         obj = self.get_object(request, object_id)
@@ -195,18 +160,9 @@ class SectionAdmin(NoPermissions, ModelAdmin):
         self, request: HttpRequest, template: str, *, title: str, **context: Any
     ) -> TemplateResponse:
         request.current_app = self.admin_site.name
-        return TemplateResponse(
-            request,
-            template,
-            {
-                **self.admin_site.each_context(request),
-                "opts": self.opts,
-                "media": self.media,
-                "crumbs": [self.crumb()],
-                "title": title,
-                **context,
-            },
-        )
+        context = {"opts": self.opts, "crumbs": [self.crumb()], "title": title, **context}
+        context = {**self.admin_site.each_context(request), **context}
+        return TemplateResponse(request, template, context)
 
 
 def request_user(request: HttpRequest) -> "User":

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 from urllib.parse import urlencode
+from uuid import UUID
 from zoneinfo import ZoneInfo, available_timezones
 
 from django import forms
@@ -18,7 +19,7 @@ from django.db.models import Field, Q, QuerySet
 from django.db.models.fields.tuple_lookups import Tuple, TupleGreaterThan, TupleLessThan
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.template.loader import render_to_string
-from django.urls import URLPattern, reverse
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.choices import flatten_choices
 from django.utils.safestring import SafeString
@@ -66,10 +67,8 @@ class Position:
 
 @dataclass(frozen=True)
 class Page:
-    """One page of a list, and where the adjacent ones begin; None if there is none."""
-
     rows: list[Any]
-    newer: Position | None = None
+    newer: Position | None = None  # where the newer page begins, if there is one
     older: Position | None = None
 
 
@@ -98,7 +97,6 @@ def page(rows: QuerySet[Any], after: Position | None, before: Position | None, s
 
 
 def page_from(rows: QuerySet[Any], first: Any, size: int) -> Page:
-    """The page that begins with a row."""
     found = [first, *fetch(rows, Position.of(first), size)]
     older = Position.of(found[size - 1]) if len(found) > size else None
     return Page(found[:size], Position.of(first), older)
@@ -131,8 +129,7 @@ def linked(label: str, field: type[forms.Field] = forms.UUIDField) -> forms.Fiel
 
 
 class ListFilter(forms.Form):
-    """The filters of a list. A field is named as the condition in the URLs of Django's own lists:
-    `status__exact`."""
+    """The filters of a list; a field's name is a condition of Django's: `status__exact`."""
 
     def in_words(self, name: str) -> str:
         """What a field shows for its value."""
@@ -142,7 +139,6 @@ class ListFilter(forms.Form):
 
     @property
     def nothing(self) -> str:
-        """What an empty list says."""
         return "Nothing matches."
 
     def condition(self) -> Q:
@@ -205,12 +201,8 @@ class LogChangeList(ChangeList):
     page: Page
     opened: Any  # the row that the URL opens
 
-    def get_queryset(
-        self, request: HttpRequest, exclude_parameters: list[str | None] | None = None
-    ) -> QuerySet[Any]:
+    def get_queryset(self, request: HttpRequest, exclude_parameters: Any = None) -> QuerySet[Any]:
         self.form = self.model_admin.get_filter_form(request)
-        self.filter_specs = []
-        self.has_filters = self.has_active_filters = False
         if not self.form.is_valid():
             return self.root_queryset.none()
         return self.root_queryset.filter(self.form.condition())
@@ -219,10 +211,7 @@ class LogChangeList(ChangeList):
         self.request, self.opened = request, getattr(request, OPEN, None)
         self.one_workspace = self.model_admin.shows_one_workspace(request)
         self.page = self.get_page(self._position(AFTER), self._position(BEFORE))
-        self.result_list = self.page.rows
-        self.result_count, self.full_result_count = len(self.page.rows), None
-        self.show_full_result_count = False
-        self.show_admin_actions = self.can_show_all = self.multi_page = False
+        self.result_list, self.result_count = self.page.rows, len(self.page.rows)
 
     def get_page(self, after: Position | None, before: Position | None) -> Page:
         if not self.form.is_valid():
@@ -287,7 +276,7 @@ class LogChangeList(ChangeList):
     @property
     def logs(self) -> list[tuple[str, str, bool]]:
         """The logs with these filters, as far as they have them: as `periods`."""
-        here = (self.model_admin.list_name, self.form.data.get("kind", ""))
+        here = (self.model_admin.url_name("changelist"), self.form.data.get("kind", ""))
         return [
             (text, f"{reverse(name)}{self.address(kind=kind)}", (name, kind) == here)
             for text, (name, kind) in LOGS.items()
@@ -300,10 +289,6 @@ class LogChangeList(ChangeList):
     @property
     def older_url(self) -> str | None:
         return self.address(**{AFTER: self.page.older}) if self.page.older else None
-
-    @property
-    def narrowed(self) -> bool:
-        return self.address() != "?"
 
     @property
     def empty_text(self) -> str:
@@ -323,16 +308,6 @@ class LogAdmin(SectionAdmin):
     is_log = True
     empty_text = "Nothing yet."
     finds: Mapping[Kind, Sequence[str]] = {}  # the filters that a text may be of, in turn
-
-    @property
-    def list_name(self) -> str:
-        return f"admin:{self.opts.app_label}_{self.opts.model_name}_changelist"
-
-    def get_urls(self) -> list[URLPattern]:
-        """A row has no page: it is opened in the list."""
-        prefix = f"{self.opts.app_label}_{self.opts.model_name}"
-        kept = {f"{prefix}_{each}" for each in ("changelist", *self.pages)}
-        return [url for url in super().get_urls() if url.name in kept]
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
         return LogChangeList
@@ -380,17 +355,19 @@ class LogAdmin(SectionAdmin):
         """The only row that one of the filters finds, opened, or the list with this filter."""
         for name in self.finds.get(kind, ()):
             form = self.filter_form(QueryDict(urlencode({name: text})))
-            if not form.is_valid():
-                continue
-            rows = fetch(self.openable(request).filter(form.condition()), None, 2)
+            found = form.condition() if form.is_valid() else Q(pk__in=[])
+            rows = fetch(self.openable(request).filter(found), None, 2)
             if len(rows) == 1:
                 return self.url_of(rows[0])
             if rows:
-                own = {"workspace_id__exact": rows[0].workspace_id}
-                one = self.shows_one_workspace(request)
-                return filtered(self.list_name, **(own if one else {}), **{name: text})
+                own = rows[0].workspace_id if self.shows_one_workspace(request) else None
+                return self.url_in(own, **{name: text})
         return ""
 
     def url_of(self, obj: Any) -> str:
-        workspace = {"workspace_id__exact": obj.workspace_id} if obj.workspace_id else {}
-        return filtered(self.list_name, **workspace, **{OPEN: obj.pk})
+        return self.url_in(obj.workspace_id, **{OPEN: obj.pk})
+
+    def url_in(self, workspace_id: UUID | None, **filters: Any) -> str:
+        """The URL of the list of a workspace, or of all."""
+        own = {"workspace_id__exact": workspace_id} if workspace_id else {}
+        return filtered(self.url_name("changelist"), **own, **filters)

@@ -306,7 +306,7 @@ OF_OPERATORS = (
 OF_ADMINS = ("apikeys_", "webhooks_")
 # What support staff and operators see of webhooks; all else is refused.
 SEEN = (
-    *(f"webhooks_endpoint_{page}" for page in ("changelist", "change", "history")),
+    *(f"webhooks_endpoint_{page}" for page in ("changelist", "change")),
     "webhooks_delivery_changelist",
 )
 # Where support staff and operators read what a key is called, as a log has it.
