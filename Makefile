@@ -21,7 +21,7 @@ install = total=$$(grep -c '==' $(1)); { $(BIN)/python -m pip install --disable-
 	END {printf "\r$(1): installed %d packages\n", total}'; \
 	[ "$$(cat $(VENV)/pip.status)" = 0 ] || { cat $(VENV)/pip.log >&2; exit 1; }
 
-.PHONY: help install run reset test test-all test-debian-postgres drill drill-several pictures bench faults check format sbom client fuzz lock release
+.PHONY: help install run reset test test-all test-debian-postgres drill drill-several pictures bench faults check format sbom fuzz lock release
 .DEFAULT_GOAL := help
 
 help:
@@ -38,7 +38,6 @@ help:
 	@echo "make check    lint, format, types, migrations"
 	@echo "make format   write the code in its format"
 	@echo "make sbom     write the list of the service's packages, docs/sbom.json"
-	@echo "make client   build the wheel of the Python client and the command dtd, client/dist"
 	@echo "make fuzz     look for flaws of the API at random for SECONDS=300"
 	@echo "make install  make the virtual environment .venv"
 	@echo "make release  write the archive of VERSION, its packages and checksums into dist/"
@@ -126,9 +125,6 @@ format: $(STAMP)
 
 sbom: $(STAMP)
 	$(BIN)/python tools/sbom.py >docs/sbom.json
-
-client: $(STAMP)
-	@$(BIN)/uv build --quiet --wheel client --out-dir client/dist
 
 release:
 	@tools/release.sh "$(VERSION)" dist

@@ -1,4 +1,7 @@
-"""The source of the package dtd-client, which pip installs from this service."""
+"""The source of the package dtd-client, which pip builds and installs from this service.
+
+A wheel would have to be built with each release, by packages that the service does not have.
+"""
 
 import re
 import tarfile

@@ -2,6 +2,8 @@
 
 import html
 import re
+import tarfile
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -143,6 +145,17 @@ def test_docs_search_shows_what_was_typed_as_text() -> None:
     assert 'value="&lt;b&gt;' in page
     assert "No part of a page has all these words." in page
     assert "<dt>" not in text_of("/find?q=%20")
+
+
+def test_docs_start_page_names_an_archive_of_the_whole_client() -> None:
+    [path] = re.findall(r"dtd-client\[all\] @ http://testserver(\S+)'", html.unescape(text_of("")))
+    with tarfile.open(fileobj=BytesIO(Client().get(path).content)) as tar:
+        files = [each for each in tar if each.isfile()]
+    folder = ROOT / "client"
+    package = [each for each in (folder / "dtd").rglob("*") if each.suffix in (".py", ".typed")]
+    expected = {str(each.relative_to(folder)) for each in package} | {"pyproject.toml", "README.md"}
+    assert {each.name.partition("/")[2] for each in files} == expected
+    assert {(each.uid, each.uname) for each in files} == {(0, "")}
 
 
 def test_docs_page_commands_have_the_address_of_the_request(settings: Any) -> None:
