@@ -20,7 +20,8 @@ def test_client_is_installed_from_the_service_and_names_a_missing_package(
     service: Server, acme: Tenant, tmp_path: Path
 ) -> None:
     base = f"http://{HOST}:{service.port}"
-    environment = os.environ | {"HOME": str(tmp_path), "PYTHONPATH": ""}
+    cache = str(Path.home() / ".cache" / "pip")
+    environment = os.environ | {"HOME": str(tmp_path), "PYTHONPATH": "", "PIP_CACHE_DIR": cache}
 
     def run(*words: str | Path, status: int = 0) -> subprocess.CompletedProcess[str]:
         done = subprocess.run(words, env=environment, capture_output=True, text=True)
