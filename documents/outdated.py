@@ -6,7 +6,7 @@ from django.db import transaction
 
 from config.connections import fetch
 
-BATCH = 1_000  # documents that are locked at a time
+BATCH = 200  # documents that are locked at a time
 # Documents that others have locked wait for the next time. Those that are gone may have left a row.
 _NEXT = """
     WITH next AS MATERIALIZED (

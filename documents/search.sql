@@ -58,7 +58,8 @@ $$;
 -- Writes the rows of documents that have changed, or whose recipients have. It never waits, so that writers
 -- who change recipients of the same documents in different orders neither wait for each other nor deadlock:
 -- where another transaction has locked a row, the document becomes outdated, and searches look at the document
--- itself until housekeeping has written the row. Only who has locked the document adds its row: has_documents.
+-- itself until housekeeping has written the row. Only who has locked the documents adds and deletes their rows:
+-- has_documents.
 CREATE OR REPLACE FUNCTION documents_write_searchable(ids uuid[], has_documents boolean) RETURNS void
     LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
@@ -88,7 +89,7 @@ BEGIN
         LEFT JOIN public.documents_document ON id = changed
         WHERE has_documents OR changed NOT IN (
             SELECT id FROM public.documents_document WHERE id = ANY (ids) AND deleted_at IS NOT NULL
-            FOR SHARE SKIP LOCKED
+            FOR NO KEY UPDATE SKIP LOCKED
         );
     END IF;
     -- The next statements see what was committed before the rows were locked.

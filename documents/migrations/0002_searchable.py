@@ -5,7 +5,7 @@ from django.contrib.postgres.indexes import GinIndex
 from django.contrib.postgres.operations import AddIndexConcurrently
 from django.db import migrations, transaction
 
-BATCH = 1000  # documents that are locked at a time
+BATCH = 200  # documents that are locked at a time
 
 
 def fill(apps, schema_editor):
@@ -57,4 +57,5 @@ class Migration(migrations.Migration):
         migrations.RunPython(fill, migrations.RunPython.noop),
         migrations.RunSQL('SET lock_timeout = 0', migrations.RunSQL.noop),
         AddIndexConcurrently('searchable', GinIndex('tokens', gin_pending_list_limit=64, name='searchable_tokens')),
+        migrations.RunSQL('RESET lock_timeout', migrations.RunSQL.noop),
     ]

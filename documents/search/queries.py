@@ -1,12 +1,13 @@
 """Finds a page of a search.
 
-What many documents match is found among the newest, so these are looked at first. If they do not
-fill the page, the index of tokens has all documents that match. Only if these are more than
-MATCHES, or OUTDATED is exceeded, further documents are looked at in their order. The page may then
-have fewer documents than asked for, or none, though others follow.
+First the newest documents are looked at: a frequent match fills its page there. If not, the index
+finds all documents with the tokens. If these are more than MATCHES, if OUTDATED is exceeded, or if
+nothing that is asked for has a token, further documents are looked at in their order. The page may
+then have fewer documents than asked for, or none, though others follow.
 
-A page costs at most NEWEST and FURTHER documents, MATCHES rows and OUTDATED rows. What has no bound
-are the index's lists of the tokens: they grow with the documents that have one.
+A page costs at most NEWEST and FURTHER documents, OUTDATED rows, and MATCHES rows that are counted
+and then sorted. What has no bound are the index's lists of the tokens: they grow with the documents
+that have one.
 """
 
 from datetime import datetime
@@ -21,7 +22,7 @@ from documents.api.documents import VISIBLE as VISIBLE_TO_KEY
 from documents.search.conditions import holds, tokens, values, within, words_of
 from documents.search.parameters import Search
 
-NEWEST, FURTHER = 1_000, 8_000  # documents that are looked at in their order, first and at last
+NEWEST, FURTHER = 1_000, 8_000  # documents looked at in their order, first and as a last resort
 MATCHES = 120_000  # documents of the index that are sorted for a page
 OUTDATED = 1_000  # changes that made a workspace's documents outdated
 
@@ -127,12 +128,12 @@ def _by_tokens(
             SELECT {asked.sort}_at AS time, document_id AS looked
             FROM documents_findable(%(workspace)s)
             WHERE {has_tokens} AND {" AND ".join(where)} ORDER BY {_ORDER} LIMIT {limit + 1}
-        ) AS found JOIN "documents_document" AS document ON document.id = looked AND {VISIBLE}
+        ) AS found LEFT JOIN "documents_document" AS document ON document.id = looked AND {VISIBLE}
         ORDER BY {_ORDER}
         """,  # noqa: S608 - made of constants
         given,
     )
-    rows = [document for _, _, *document in found[:limit]]
+    rows = [document for _, _, *document in found[:limit] if document[0]]  # else it is gone
     return SearchPage(rows, DocumentPosition(*found[limit - 1][:2]) if len(found) > limit else None)
 
 

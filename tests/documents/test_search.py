@@ -4,8 +4,10 @@ import unicodedata
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from importlib import import_module
+from itertools import chain
 from typing import Any
 from urllib.parse import quote, urlencode
+from uuid import uuid4
 
 import psycopg
 import pytest
@@ -328,6 +330,23 @@ def test_search_finds_what_writers_have_changed_who_never_wait_for_each_other(
 
 
 @pytest.mark.usefixtures("transactional_db")
+def test_one_of_two_who_change_recipients_of_a_deleted_document_can_restore_it(
+    acme: Tenant,
+) -> None:
+    [document] = factories.listed(acme.workspace, 1, deleted_at=START)
+    people = [factories.recipient(document, email=f"{n}@example.com", order=n) for n in range(2)]
+    url = url_of(str(connection.settings_dict["NAME"]), "DATABASE_URL")
+    with psycopg.connect(url) as first, psycopg.connect(url) as second:
+        for writer, person in ((first, people[0]), (second, people[1])):
+            writer.execute("SET lock_timeout = '1s'")
+            writer.execute(
+                "UPDATE documents_recipient SET status = 'VIEWED' WHERE id = %s", [person.pk]
+            )
+        first.execute("UPDATE documents_document SET deleted_at = NULL")
+    assert len(acme.get("/search?recipientStatus=VIEWED").json()["data"]) == 1
+
+
+@pytest.mark.usefixtures("transactional_db")
 def test_search_keeps_nothing_of_a_document_that_was_deleted_while_its_row_was_locked(
     acme: Tenant,
 ) -> None:
@@ -389,6 +408,18 @@ def test_search_keeps_no_document_outdated_that_nobody_else_has_locked(acme: Ten
     Document.objects.filter(pk=new).update(deleted_at=START)
     Recipient.objects.filter(document_id=new).update(status=RecipientStatus.DECLINED)
     assert not Outdated.objects.exists()
+
+
+def test_search_goes_on_behind_a_row_whose_document_is_gone(
+    acme: Tenant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(queries, "NEWEST", 1)
+    documents = factories.listed(acme.workspace, 5, title="Lease")
+    row = Searchable.objects.get(pk=documents[1].pk)
+    row.pk = uuid4()  # as if a replica had removed the document, where no trigger runs
+    row.save(force_insert=True)
+    found = [page.json()["data"] for page in pages(acme, "/search?title=lease&limit=2")]
+    assert {row["id"] for row in chain(*found)} == {str(each.pk) for each in documents}
 
 
 def test_search_looks_at_documents_in_order_if_too_many_are_outdated(
