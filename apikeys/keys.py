@@ -76,11 +76,12 @@ class State(models.TextChoices):
     ACTIVE = "active", "Active"
     EXPIRES_SOON = "expiring", "Expires soon"
     EXPIRED = "expired", "Expired"
+    ROLLED = "rolled", "Rolled"
     REVOKED = "revoked", "Revoked"
 
     @property
     def has_ended(self) -> bool:
-        return self in (State.EXPIRED, State.REVOKED)
+        return self in (State.EXPIRED, State.ROLLED, State.REVOKED)
 
     @property
     def colour(self) -> str:

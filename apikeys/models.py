@@ -155,7 +155,8 @@ class ApiKey(models.Model):
 
     @property
     def state(self) -> State:
-        return state_of(self.revoked_at, self.expires_at)
+        state = state_of(self.revoked_at, self.expires_at)
+        return State.ROLLED if state is State.EXPIRED and self.replaced_by_id else state
 
     @property
     def was_used_lately(self) -> bool:

@@ -30,7 +30,7 @@ SHOWN = 5  # keys on the start page
 STATES: dict[str, tuple[str, Callable[[Any], QuerySet[ApiKey]]]] = {
     State.ACTIVE: ("Active", ApiKeyQuerySet.active),
     State.EXPIRES_SOON: ("Expires soon", ApiKeyQuerySet.expiring),
-    State.EXPIRED: ("Expired", lambda keys: keys.filter(ENDED, revoked_at=None)),
+    State.EXPIRED: ("Expired or rolled", lambda keys: keys.filter(ENDED, revoked_at=None)),
     State.REVOKED: ("Revoked", lambda keys: keys.filter(revoked_at__isnull=False)),
 }
 
@@ -150,7 +150,7 @@ class ApiKeyAdmin(ScopedAdmin):
             about.append(format_html("It expires on {}.", time_tag(key.expires_at)))
         if old:
             about.append(format_html("The old key, <code>{}…</code>, {}.", old.prefix, end_of(old)))
-        return self.page(
+        return self.render_page(
             request,
             "admin/secret.html",
             title="API key rolled" if old else "API key created",

@@ -156,7 +156,7 @@ class SectionAdmin(ModelAdmin):
             raise Http404
         return obj
 
-    def page(
+    def render_page(
         self, request: HttpRequest, template: str, *, title: str, **context: Any
     ) -> TemplateResponse:
         request.current_app = self.admin_site.name

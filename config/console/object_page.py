@@ -68,15 +68,15 @@ class ObjectPage(View):
         """Raises `Refused` if the page makes no sense for the object at present."""
 
     def get(self, request: HttpRequest) -> HttpResponse:
-        return self.page(self.template_name, **self.context())
+        return self.render_page(self.template_name, **self.context())
 
     def context(self) -> dict[str, Any]:
         """What the template shows; of a page without a form, the title too."""
         return {}
 
-    def page(self, template: str, **context: Any) -> HttpResponse:
+    def render_page(self, template: str, **context: Any) -> HttpResponse:
         context = {"crumbs": self.crumbs(), **context}
-        response: HttpResponse = self.section.page(self.request, template, **context)
+        response: HttpResponse = self.section.render_page(self.request, template, **context)
         return response
 
     def crumbs(self) -> list[tuple[str, str]]:
@@ -179,10 +179,10 @@ class ActionPage(ObjectPage):
     def ask(self, prompt: Prompt, *, confirming: bool = False) -> HttpResponse:
         """Shows the form. A confirmation sends the values again in hidden fields."""
         context = {"prompt": prompt, "form": self.form, "confirming": confirming, "view": self}
-        return self.page(self.template_name, title=prompt.title, **context, **self.context())
+        return self.render_page(self.template_name, title=prompt.title, **context, **self.context())
 
-    def page(self, template: str, **context: Any) -> HttpResponse:
-        return super().page(template, **{"back": self.back, **context})
+    def render_page(self, template: str, **context: Any) -> HttpResponse:
+        return super().render_page(template, **{"back": self.back, **context})
 
     def crumbs(self) -> list[tuple[str, str]]:
         own = [(self.name, self.section.url_of(self.obj))] if self.obj is not None else []

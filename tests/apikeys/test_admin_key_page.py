@@ -138,6 +138,7 @@ def test_key_roll_creates_a_key_and_the_old_one_ends_later(
     assert (entry.key_id, entry.person) == (acme.key.pk, acme.admin.username)
     assert entry.detail == f"ends {ends[:16]} UTC; replaced by {new.prefix}… Acme sync"
     assert AuditEntry.objects.filter(action=Action.KEY_CREATED, key_id=new.pk).count() == 1
+    assert (">Rolled</span>" in body(ada.get(page_of(acme.key)))) is (hours == 0)
     if hours:
         again = strip_tags(body(ada.get(page_of(acme.key, "roll"))))
         assert f"rolled already, and replaced by {new.prefix}… Acme sync" in again

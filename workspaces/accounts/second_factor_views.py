@@ -91,7 +91,7 @@ class OwnAction(ActionPage):
         if second_factor.app_of(self.user) is None:
             raise Refused(f"{self.user} has no second factor.")
 
-    def page(self, template: str, **context: Any) -> HttpResponse:
+    def render_page(self, template: str, **context: Any) -> HttpResponse:
         return render_page(self.request, template, crumbs=CRUMBS, back=self.back, **context)
 
     @property

@@ -30,7 +30,7 @@ class LinkPage(ActionPage):
     obj: User
 
     def link(self) -> HttpResponse:
-        return self.page(
+        return self.render_page(
             "admin/secret.html",
             title=f"Link for {self.obj}",
             what="link",

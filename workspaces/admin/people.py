@@ -102,7 +102,7 @@ class Invite(PeoplePage):
         invitation, link = self.invite()
         if mails.available():
             return f"An e-mail with the link is on its way to {invitation.email}."
-        return self.page(
+        return self.render_page(
             "admin/secret.html",
             title=f"Invitation for {invitation.email}",
             what="link",

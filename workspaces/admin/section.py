@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from audit.models import Action, AuditEntry
+from audit.models import Action
 from audit.queries import newest_of
 from audit.scope import COOKIE, scope_of
 from config.console.base import SectionAdmin, request_user
@@ -34,7 +34,8 @@ class WorkspacePage(ObjectPage):
         workspace, user = self.obj, self.user
         members: Any = workspace.memberships.select_related("user__confirmed_address")
         pending: Any = workspace.invitations.pending()
-        entry = state_entry(workspace)
+        state = Action.WORKSPACE_SUSPENDED if workspace.suspended else Action.WORKSPACE_REINSTATED
+        entry = newest_of(workspace.pk, state)
         return {
             "title": workspace.name,
             "workspace": workspace,
@@ -178,11 +179,3 @@ class WorkspaceAdmin(SectionAdmin):
                 for page, verb in zip(pages, verbs, strict=True)
             ),
         )
-
-
-def state_entry(workspace: Workspace) -> AuditEntry | None:
-    """The entry of the suspension or reinstatement that led to the present state."""
-    actions = (Action.WORKSPACE_SUSPENDED, Action.WORKSPACE_REINSTATED)
-    entry = newest_of(workspace.pk, *actions)
-    wanted = actions[0] if workspace.suspended else actions[1]
-    return entry if entry and entry.action == wanted else None

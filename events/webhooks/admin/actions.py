@@ -20,7 +20,7 @@ def secret_page(page: ActionPage, raw: str, *, title: str) -> HttpResponse:
     about = [format_html("The webhook belongs to {}.", isolated(page.obj.workspace))]
     if until := page.obj.previous_secret_until:
         about.append(format_html("The previous secret signs too until {}.", time_tag(until)))
-    return page.page(
+    return page.render_page(
         "admin/secret.html",
         title=title,
         what="secret",
