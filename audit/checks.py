@@ -44,5 +44,5 @@ def newest(action: Action, hours: int, hint: str) -> CheckMessage:
     """When the action was last recorded; a warning if it is more hours ago."""
     entry = AuditEntry.objects.filter(action=action).order_by(*NEWEST_FIRST).first()
     late = entry is None or timezone.now() - entry.created_at > timedelta(hours=hours)
-    when = f"{entry.created_at:%Y-%m-%d %H:%M} UTC: {entry.detail}" if entry else "never."
-    return (Warning if late else Info)(f"{action.label}, last: {when}", hint=hint)
+    when = f"last {entry.created_at:%Y-%m-%d %H:%M} UTC: {entry.detail}" if entry else "never."
+    return (Warning if late else Info)(f"{action.label}: {when}", hint=hint)

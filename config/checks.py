@@ -33,6 +33,13 @@ TLS, NGINX = Path("/etc/documents-api/tls"), ("127.0.0.1", 443)
 Found = Iterator[CheckMessage]
 
 
+def look_at(name: str) -> str:
+    """The hint that leads to a process: of `make run`, or a unit of deploy/install."""
+    if settings.MAILBOX:
+        return "End `make run`, and start it again."
+    return f"Look at: `journalctl -u documents-api-{name}`"
+
+
 def asks_service(name: str, *tags: str, hint: str) -> Callable[..., Any]:
     """Registers a check that asks a service, for `--deploy --database default`.
 
@@ -136,9 +143,7 @@ def operation() -> Found:
         yield Warning(text, hint=f"If it should not go on, run as postgres: {end}")
     sessions = import_string(f"{settings.SESSION_ENGINE}.SessionStore").get_model_class().objects
     if sessions.filter(expire_date__lt=timezone.now() - timedelta(hours=1)).exists():
-        yield Warning(
-            "Housekeeping is late.", hint="Look at: journalctl -u documents-api-housekeeping"
-        )
+        yield Warning("Housekeeping is late.", hint=look_at("housekeeping"))
     if Path("/run/systemd/system").exists():
         options = ("--failed", "--plain", "--no-legend", "documents-api*")
         for line in _run("systemctl", "list-units", *options).splitlines():

@@ -9,6 +9,7 @@ from django.db.models import F, Prefetch, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
 from django.urls import URLPattern, path
 from django.utils.html import format_html
+from django.utils.safestring import SafeString
 
 from audit.models import Action
 from audit.record import record
@@ -22,6 +23,7 @@ from documents.admin_list import DocumentChangeList, DocumentFilter
 from documents.api.objects import progress
 from documents.evidence.views import evidence_file
 from documents.models import Document, Recipient
+from documents.overview import panel
 from documents.permissions import may_view
 from documents.timeline import MOST, downloads, entries_of, timeline
 
@@ -114,6 +116,10 @@ class DocumentAdmin(ScopedAdmin):
             super().rows(request).annotate(workspace_name=F("workspace__name"))
         )
         return documents.select_related("workspace").prefetch_related(in_order)
+
+    def panels(self, request: HttpRequest) -> list[SafeString]:
+        workspace = own_scope(request).workspace
+        return [panel(workspace)] if workspace else []
 
     def history_url(self, obj: Document) -> str:
         return filtered(LOG, workspace_id__exact=obj.workspace_id, document_id__exact=obj.pk)

@@ -1,10 +1,10 @@
 from django.core.checks import Warning  # noqa: A004
 
-from config.checks import Found, asks_service
+from config.checks import Found, asks_service, look_at
 from workspaces import counts
 
 
-@asks_service("workspaces.001", hint="Look at: journalctl -u documents-api-housekeeping")
+@asks_service("workspaces.001", hint=look_at("housekeeping"))
 def counts_of_documents() -> Found:
     """Whether housekeeping folds them, or GET /me gets slower with each change of a document."""
     rows = counts.most_rows()

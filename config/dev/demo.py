@@ -5,17 +5,19 @@ import contextlib
 import hmac
 import itertools
 import random
-from datetime import timedelta
+from datetime import UTC, datetime, time, timedelta
 from uuid import UUID
 
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import transaction
 from django.urls import reverse
+from django.utils import timezone
 
 from apikeys import keys
 from apikeys.models import AlreadyIssued, ApiKey
-from apikeys.usage.models import KeyUsage
+from apikeys.usage.models import KeyAddress, KeyUsage, RefusedRequest
+from config.api.errors import DocumentNotFound
 from config.management.progress import Report
 from config.request.redaction import PREFIX
 from documents import demo
@@ -37,19 +39,49 @@ def load(report: Report) -> None:
 
 
 def invent_usage(key: ApiKey) -> None:
-    """Thirty days of requests, so that the charts show something.
+    """Thirty days of requests: busy on weekdays, some refused, from one address.
 
     The audit log has none of it, since each entry has the time at which it was written. So there
-    are no downloads.
+    are no downloads. The refused requests are those that their list has.
     """
     chance = random.Random(1)  # noqa: S311 - no secret
     whose = {"key_id": key.pk, "workspace_id": key.workspace_id}
-    for ago in range(1, 30):
-        counts = {"ok": 40 * chance.randrange(3, 16), "errors": 0, "limited": 0, "downloads": 0}
-        KeyUsage.objects.create(day=keys.today() - timedelta(days=ago), **whose, **counts)
+    total, refused = 0, []
+    for ago in range(29, 0, -1):
+        day = keys.today() - timedelta(days=ago)
+        busy = chance.randrange(240, 620) if day.weekday() < 5 else chance.randrange(20, 90)
+        errors = chance.choice([0, 0, 0, 0, 1, 2, 3]) if day.weekday() < 5 else 0
+        counts = {"ok": busy, "errors": errors, "limited": 0, "downloads": 0}
+        KeyUsage.objects.create(day=day, **whose, **counts)
+        total += busy + errors
+        at = datetime.combine(day, time(9 + chance.randrange(8), chance.randrange(60)), UTC)
+        refused += [_refused(key, at + timedelta(minutes=n), chance) for n in range(errors)]
+    RefusedRequest.objects.bulk_create(refused)
+    last = timezone.now() - timedelta(days=1)
+    where = {"address": "203.0.113.7", "user_agent": "crm-sync/2.3"}
+    KeyAddress.objects.create(key_id=key.pk, last_seen=last, requests=total, **where)
     key.created_at -= timedelta(days=30)
-    key.last_used_at = key.created_at + timedelta(days=29)
+    key.last_used_at = last
     key.save()
+
+
+def _refused(key: ApiKey, at: datetime, chance: random.Random) -> RefusedRequest:
+    id = UUID(int=chance.getrandbits(128), version=4)
+    row = RefusedRequest(
+        created_at=at,
+        last_at=at,
+        request_ids=[id],
+        status=404,
+        response_text=str(DocumentNotFound.default_detail),
+        cause=DocumentNotFound.default_code,
+        reason="no document has this id",
+        method="GET",
+        path=f"/api/v1/documents/{id}",
+        address="203.0.113.7",
+        user_agent="crm-sync/2.3",
+    )
+    row.identify(key.snapshot())
+    return row
 
 
 def text(base: str) -> list[str]:

@@ -11,7 +11,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from prometheus_client import Metric
 from prometheus_client.core import GaugeMetricFamily
 
-from config.checks import DATABASE, Found, asks_service
+from config.checks import DATABASE, Found, asks_service, look_at
 from events.webhooks.queue import READY
 
 LATE_SECONDS = 60  # a delivery is usually attempted within a second
@@ -67,10 +67,10 @@ def webhooks() -> Found:
     status = read_status()
     late = status["webhooks_overdue_seconds"]
     processes, endpoints = status["webhooks_processes"], status["webhooks_endpoints"]
-    text = f"Processes that deliver: {processes:.0f}. Webhooks: {endpoints:.0f}."
-    if late:
-        text += f" The oldest delivery has been due for {late:,.0f} s."
-    if late > LATE_SECONDS or (endpoints and not processes):
-        yield Error(text, hint="Look at: systemctl status 'documents-api-*'")
+    since = f" The oldest delivery has been due for {late:,.0f} s." if late >= 1 else ""
+    if endpoints and not processes:
+        yield Error(f"Nothing delivers webhooks.{since}", hint=look_at("worker"))
+    elif late > LATE_SECONDS:
+        yield Error(f"Webhooks are delivered too late.{since}", hint=look_at("worker"))
     else:
-        yield Info(text)
+        yield Info(f"Processes that deliver: {processes:.0f}. Webhooks: {endpoints:.0f}.{since}")

@@ -133,11 +133,11 @@ def test_check_says_when_the_certificate_ends(
 
 
 def test_check_knows_the_last_backup_and_warns_of_an_old_one(db: None) -> None:
-    assert "audit.W001 Backup made, last: never." in found(audit_log)
+    assert "audit.W001 Backup made: never." in found(audit_log)
     backdated([AuditEntry(action=Action.BACKUP_MADE, created_at=timezone.now() - timedelta(2))])
-    assert "audit.W001 Backup made, last: 2" in found(audit_log)
+    assert "audit.W001 Backup made: last 2" in found(audit_log)
     call_command("record_backup", "12 bytes of database,\n3 files", stdout=StringIO())
-    assert "audit.I001 Backup made, last: 2" in found(audit_log)
+    assert "audit.I001 Backup made: last 2" in found(audit_log)
     assert " UTC: 12 bytes of database, 3 files" in found(audit_log)
 
 

@@ -1,0 +1,44 @@
+"""The documents of a workspace on the start page: by status, and those that wait longest."""
+
+from django.db.models import Sum
+from django.template.loader import render_to_string
+from django.utils.safestring import SafeString
+
+from config.console.charts import Part, parts_bar
+from config.console.links import DOCUMENTS, filtered
+from documents.api.objects import ASKED
+from documents.models import Document, DocumentStatus, Recipient, RecipientStatus
+from workspaces.models import DocumentCount, Workspace
+
+SHOWN = 5
+WAITING = (DocumentStatus.SENT, DocumentStatus.VIEWED, DocumentStatus.PARTIALLY_SIGNED)
+ASKED_NOW = (RecipientStatus.SENT, RecipientStatus.VIEWED)
+COLOURS = {  # from left to right
+    DocumentStatus.COMPLETED: "p1",
+    **dict.fromkeys(WAITING, "p2"),
+    DocumentStatus.DRAFT: "p3",
+    DocumentStatus.DECLINED: "p4",
+    DocumentStatus.EXPIRED: "p4",
+    DocumentStatus.CANCELLED: "p4",
+}
+
+
+def panel(workspace: Workspace) -> SafeString:
+    rows = DocumentCount.objects.filter(workspace_id=workspace.pk).values_list("status")
+    counts = dict(rows.annotate(sum=Sum("count")))
+    parts = [
+        Part(
+            counts.get(status, 0), status.label.lower(), filtered(DOCUMENTS, status=status), colour
+        )
+        for status, colour in COLOURS.items()
+    ]
+    waiting = Document.objects.filter(workspace=workspace, status__in=WAITING, deleted_at=None)
+    longest = list(waiting.exclude(sent_at=None).order_by("sent_at", "id")[:SHOWN])
+    asked = Recipient.objects.filter(document__in=longest, role__in=ASKED, status__in=ASKED_NOW)
+    names = dict(asked.order_by("-order", "-id").values_list("document_id", "name"))
+    context = {
+        "bar": parts_bar(parts),
+        "total": sum(part.number for part in parts),
+        "waiting": [(each, names.get(each.pk, "")) for each in longest],
+    }
+    return SafeString(render_to_string("admin/documents/panel.html", context))
