@@ -246,21 +246,8 @@ and each response that is no 200 is a 503 in JSON with `Retry-After`. Nobody had
 
 def version(program: str, option: str = "--version") -> str:
     """Such as 3.5.16."""
-    found = re.search(r"\d+\.[\d.]*\d", run(program, option))
-    return found[0] if found else "0.0"
-
-
-def missing() -> list[str]:
-    """What this machine lacks."""
-    found = [program for program in PROGRAMS if not shutil.which(program)]
-    for program, oldest in (("etcd", [3, 5]), ("patroni", [4])):
-        if program not in found and [*map(int, version(program).split("."))] < oldest:
-            found.append(f"a newer {program}")
-    if not machines.POSTGRES.exists():
-        found.append("Debian's PostgreSQL")
-    if os.geteuid() != 0:
-        found.append("root's rights")
-    return found
+    [found, *_] = re.findall(r"\d+\.[\d.]*\d", run(program, option))
+    return str(found)
 
 
 def main() -> None:
@@ -270,7 +257,7 @@ def main() -> None:
     if "DRILL_FOLDER" in os.environ:
         drill(chosen)
         return
-    if lacks := missing():
+    if lacks := [program for program in PROGRAMS if not shutil.which(program)]:
         sys.exit(f"The drill lacks {', '.join(lacks)}: tests/README.md says how to install it.")
     with tempfile.TemporaryDirectory(prefix="drill-several-") as folder:
         Path(folder).chmod(0o755)  # not all programs run as root
