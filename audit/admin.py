@@ -19,7 +19,7 @@ from django.utils.safestring import SafeString
 from django.utils.text import slugify
 from django.views.decorators.http import require_GET
 
-from audit.models import COLUMNS, NEWEST_FIRST, NO_DOWNLOADS, Action, AuditEntry, Checkpoint, folded
+from audit.models import COLUMNS, NO_DOWNLOADS, Action, AuditEntry, Checkpoint, folded
 from audit.record import record
 from audit.scope import Scope, ScopedAdmin, scope_of, suspended_warnings
 from audit.sealing import keys, state
@@ -160,7 +160,7 @@ class AuditEntryAdmin(ScopedAdmin, lists.LogAdmin):
         if kind != Kind.KEY:
             return super().find(request, kind, text)
         named = self.openable(request).filter(NO_DOWNLOADS, key_prefix=text)  # as the index
-        entry = named.order_by(*NEWEST_FIRST).first()
+        entry = next(iter(named.order_by()[:1]), None)
         return super().find(request, Kind.ID, str(entry.key_id)) if entry else ""
 
     # --- A row

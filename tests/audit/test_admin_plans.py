@@ -3,7 +3,10 @@
 from urllib.parse import quote
 
 import pytest
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
 
 from audit.models import Action, AuditEntry
 from config.console.lists import Position
@@ -53,8 +56,12 @@ def busy(acme: Tenant, umbrella: Tenant) -> Tenant:
 
 def used(client: Client, query: str) -> set[str]:
     """The indexes that a page of the history is read from; nothing else is read of its table."""
+    return indexes(asked(client, HISTORY + query), query)
+
+
+def indexes(queries: list[str], query: str = "") -> set[str]:
     found: set[str] = set()
-    for sql in asked(client, HISTORY + query):
+    for sql in queries:
         if 'FROM "audit_auditentry"' not in sql:
             continue
         assert "COUNT(" not in sql
@@ -113,3 +120,18 @@ def test_audit_log_of_an_admin_is_one_range_of_an_index(busy: Tenant, several: i
         read = used(client, query)
         assert read
         assert all(name.startswith("audit_workspace") for name in read)
+
+
+@pytest.mark.parametrize("several", [0, 1, 1000])
+def test_box_in_the_header_reads_an_index_of_the_log(
+    busy: Tenant, sam: Client, several: int
+) -> None:
+    """For support, and for an admin of one or of a thousand workspaces."""
+    client = admin_of(busy, several) if several else sam
+    texts = (f"dtd_{20:08}", uid(20, 3), uid(20, 2), uid(1, 3), f"{20 * 2**100:032x}")
+    for text in (*texts, "person20@x.example", "203.0.20.3"):
+        with CaptureQueriesContext(connection) as captured:
+            assert client.post(reverse("admin:search"), {"q": str(text)}).status_code == 302
+        read = indexes([query["sql"] for query in captured])
+        assert {each for each in read if each.startswith("audit_")}, text
+        assert not read & {"audit_newest", "audit_changes"}, text
