@@ -163,14 +163,22 @@ def run_recorded(folder: Path, text: str, **replaced: str) -> str:
     return log.read_text()
 
 
+def roles_without_psql(etc: Path, instead: str) -> str:
+    """deploy/roles with these variables, and a command instead of psql."""
+    text, psql, _ = (DEPLOY / "roles").read_text().partition("exec env -C /")
+    assert psql
+    return text.replace("/etc/documents-api", str(etc)) + instead
+
+
 def prepare(folder: Path) -> str:
     """Copies deploy/ with stand-ins for what needs the service; returns install's functions."""
     shutil.copytree(DEPLOY, folder / "deploy")
     shim = "#!/bin/sh\nprintf '%s\\n' AUDIT_SIGNING_KEY=signing-key AUDIT_PUBLIC_KEYS=public\n"
     (folder / "deploy/manage").write_text(shim)
     (folder / "deploy/store").write_text('#!/bin/sh\n[ "$1" != rcat ] || exec cat\necho works\n')
-    for name in ("build.sh", "roles", "restart", "install"):
+    for name in ("build.sh", "restart", "install"):
         (folder / "deploy" / name).write_text("#!/bin/sh\n")
+    (folder / "deploy/roles").write_text(roles_without_psql(folder / "etc", ":"))
     (folder / "etc").mkdir()
     values = (DEPLOY / "env.example").read_text().replace("=CHANGE-ME\n", "=value\n")
     (folder / "etc/env").write_text(values.replace("https://CHANGE-ME", "https://s3.example.com"))
@@ -201,6 +209,7 @@ def test_installer_installs_only_the_database_and_redis_that_the_urls_find_here(
     text = f"{prepare(folder)}\npackages"
     for urls, here in (
         (SOCKETS, "rclone postgresql redis-server"),
+        ({name: f'"{url}"' for name, url in SOCKETS.items()}, "rclone postgresql redis-server"),
         (SOCKETS | {"REDIS_URL": ELSEWHERE["REDIS_URL"]}, "rclone postgresql"),
         (ELSEWHERE, "rclone"),
     ):
@@ -388,14 +397,15 @@ def test_upgrade_refuses_a_tar_with_another_checksum(folder: Path) -> None:
 def test_upgrade_changes_roles_only_on_the_machine_of_the_database(folder: Path) -> None:
     link, log, variables = folder / "documents-api", folder / "log", folder / "env"
     text = (DEPLOY / "upgrade").read_text().replace("/opt/documents-api", str(link))
-    text = text.replace("/etc/documents-api/env", str(variables))
+    (folder / "owner-env").write_text("DATABASE_OWNER_URL=postgresql://documents_owner@h:1/d\n")
     deploy = folder / "release" / "deploy"
     deploy.mkdir(parents=True)
-    programs = ("build.sh", "link", "manage", "nginx", "restart", "roles", "systemctl")
+    programs = ("build.sh", "link", "manage", "nginx", "restart", "systemctl")
     for name in programs:
         (deploy / name).write_text(f'#!/bin/sh\necho "${{0##*/}} $1" >>{log}\n')
     (deploy / "upgrade").write_text(text.replace("/run/documents-api-upgrade", f"{folder}/lock"))
-    for name in (*programs, "upgrade"):
+    (deploy / "roles").write_text(roles_without_psql(folder, f"echo roles >>{log}\n"))
+    for name in (*programs, "roles", "upgrade"):
         (deploy / name).chmod(0o755)
     tar = folder / "documents-api.tar"
     subprocess.run(["tar", "-cf", tar, "-C", folder / "release", "deploy"], check=True)
@@ -403,7 +413,7 @@ def test_upgrade_changes_roles_only_on_the_machine_of_the_database(folder: Path)
     link.symlink_to("one")
     checksum = hashlib.sha256(tar.read_bytes()).hexdigest()
     words = [str(deploy / "upgrade"), str(tar), checksum, "--no-backup"]
-    for urls, roles in ((SOCKETS, ["roles "]), (ELSEWHERE, [])):
+    for urls, roles in ((SOCKETS, ["roles"]), (ELSEWHERE, [])):
         write_urls(variables, urls)
         path = {"PATH": f"{deploy}:{os.environ['PATH']}"}
         done = subprocess.run(words, env=path, capture_output=True, text=True)

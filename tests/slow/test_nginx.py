@@ -184,6 +184,8 @@ def test_nginx_log_shows_downloads_that_the_audit_log_lacks(
         printed, sentence = missing(words)
         assert printed == ["0" * 32, "1" * 32]
         assert sentence.startswith("Downloads without an entry: 2 of 4. Keep the log")
+    log.write_text('127.0.0.1 - - [01/Jan/2030:00:00:00 +0000] "GET / HTTP/1.1" 200 5\n')
+    assert missing(log)[1].startswith("None of the 1 lines has the format of the access log")
     assert missing(tmp_path / "x")[1].startswith("The log: [Errno 2] No such file")
 
 

@@ -111,6 +111,8 @@ def test_restored_dump_runs_as_the_owner_and_counts_as_a_backup(
         owner.execute("DROP MATERIALIZED VIEW who")
         subprocess.run(["sh", tmp_path / "restore", tmp_path], env=variables, check=True)
         assert owner.execute("SELECT role FROM who").fetchall() == [("documents_owner",)]
+        known = "SELECT attname FROM pg_stats WHERE tablename = 'who'"
+        assert owner.execute(known).fetchall() == [("role",)]  # to the planner
         may = "SELECT has_table_privilege('documents', 'who', 'SELECT')"
         assert owner.execute(may).fetchall() == [(True,)]
     stored, migrated, recorded = (tmp_path / "called").read_text().splitlines()

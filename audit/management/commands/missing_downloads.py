@@ -11,7 +11,8 @@ from audit.models import AuditEntry
 from config.management.progress import InterruptibleCommand, Progress
 
 BATCH = 5000  # lines
-# In a line of deploy/nginx.conf's access log: a file, or a part of one, was sent.
+# A line of deploy/nginx.conf's access log, and one which says that a file or a part was sent.
+LINE = re.compile(rb'\{"time":"[^"]*","request_id":"')
 DOWNLOAD = re.compile(
     rb'"request_id":"(\w+)","method":"GET","path":"/api/v1/documents/[^"]+/download","status":20[06],'
 )
@@ -29,7 +30,7 @@ class Command(InterruptibleCommand):
 
     def handle(self, *, log: str, **options: Any) -> None:
         progress = Progress(self.report)
-        read = downloads = missing = 0
+        read = understood = downloads = missing = 0
         with sys.stdin.buffer if log == "-" else Path(log).open("rb") as file:
             while lines := list(islice(file, BATCH)):
                 found = [(DOWNLOAD.search(line), line) for line in lines]
@@ -40,9 +41,14 @@ class Command(InterruptibleCommand):
                 for line in lost:
                     self.stdout.write(line.decode(errors="replace"))
                 read += len(lines)
+                understood += sum(map(bool, map(LINE.match, lines)))
                 downloads += len(sent)
                 missing += len(lost)
                 progress.note(f"{read:,} lines read …")
+        if read > understood == 0:
+            raise CommandError(
+                f"None of the {read:,} lines has the format of the access log in deploy/nginx.conf."
+            )
         if missing:
             raise CommandError(
                 f"Downloads without an entry: {missing:,} of {downloads:,}. Keep the log; it has "
