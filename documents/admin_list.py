@@ -1,7 +1,5 @@
 """The list of documents in the admin, and how they are found."""
 
-import re
-from datetime import UTC, date, datetime, time
 from typing import Any
 from urllib.parse import urlencode
 from uuid import UUID
@@ -13,15 +11,14 @@ from django.utils.html import format_html_join
 
 from config.api.errors import InvalidParameter
 from config.console.formatting import isolated
+from config.console.identify import Kind, meanings
 from config.console.lists import (
     AFTER,
-    ListFilter,
     LogChangeList,
+    LogFilter,
     Page,
     Position,
     any_of,
-    day,
-    linked,
 )
 from documents.api.documents import DocumentPosition
 from documents.models import Document, DocumentStatus, RecipientStatus
@@ -29,21 +26,10 @@ from documents.search.parameters import SORTS, TEXT_MAX, WORDS_EXPECTED, Range, 
 from documents.search.queries import search
 from workspaces.models import Workspace
 
-MOST_IDS = 5  # of one text
 MOST_CUSTOMERS = 10  # that are named if several may be meant
-_HEX = "[0-9A-Fa-f]"
-_UUID = re.compile(rf"(?<!{_HEX}){_HEX}{{8}}(?:-?{_HEX}{{4}}){{3}}-?{_HEX}{{12}}(?!{_HEX})")
 
 
-def ids_in(text: str) -> list[UUID]:
-    return list(dict.fromkeys(UUID(each) for each in _UUID.findall(text)))[:MOST_IDS]
-
-
-def midnight(day: date | None) -> datetime | None:
-    return datetime.combine(day, time.min, UTC) if day else None
-
-
-class DocumentFilter(ListFilter):
+class DocumentFilter(LogFilter):
     """Finds documents by their ids, or as the API does within a workspace.
 
     Args:
@@ -51,6 +37,7 @@ class DocumentFilter(ListFilter):
         own: the workspace that an admin looks at; None for those who see all.
     """
 
+    field_order = ("q", "customer", "status", "recipient_status")
     q = forms.CharField(
         label="Title, recipient’s whole e-mail, or id",
         required=False,
@@ -58,10 +45,8 @@ class DocumentFilter(ListFilter):
         widget=forms.TextInput({"type": "search", "autocomplete": "off"}),
     )
     customer = forms.CharField(label="Which customer?", required=False, max_length=TEXT_MAX)
-    workspace_id__exact = linked("Workspace")
     status = any_of("Status", DocumentStatus.choices)
     recipient_status = any_of("Recipient’s status", RecipientStatus.choices)
-    created_from, created_before = day("Created from (UTC)"), day("Created before (UTC)")
     ids: list[UUID]  # what `q` finds, whatever other filters but the workspace say
 
     def __init__(self, data: QueryDict, documents: QuerySet[Document], own: UUID | None) -> None:
@@ -97,13 +82,14 @@ class DocumentFilter(ListFilter):
         return Q()
 
     def clean(self) -> None:
-        text = self.cleaned_data.get("q", "")
-        self.ids = ids_in(text)
+        super().clean()
+        found = meanings(self.cleaned_data.get("q", ""))
+        self.ids = [UUID(id) for kind, id in found if kind == Kind.ID]
 
     def search(self) -> Search:
         values, text = self.cleaned_data, self.cleaned_data["q"]
         email = text if "@" in text else None
-        bounds = [midnight(values[f"created_{end}"]) for end in ("from", "before")]
+        bounds = self.bounds()
         return Search(
             (values["status"],) if values["status"] else (),
             email,
@@ -158,8 +144,6 @@ class DocumentChangeList(LogChangeList):
             return "Which customer? Titles and recipients are searched within one workspace."
         if self.older_url:
             return "Nothing matches on this page. Older documents may match."
-        if not self.is_first:
-            return "Nothing older matches."
-        if self.form.changed_data not in ([], ["workspace_id__exact"]):
-            return "No document of this workspace matches, or has this id."
+        if self.narrowed or not self.is_first:
+            return "Nothing matches."
         return "This workspace has no documents."

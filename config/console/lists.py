@@ -6,7 +6,7 @@ pair (created_at, id), which is unique. Rows that are added later come before it
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC, datetime, time, timedelta
 from typing import Any
 from urllib.parse import urlencode
 from uuid import UUID
@@ -168,18 +168,24 @@ class LogFilter(ListFilter):
             raise ValidationError("“From” is after “To”.")
 
     def condition(self) -> Q:
-        values, found = self.cleaned_data, super().condition()
-        if values["since"]:
-            found &= Q(created_at__gte=self._midnight(values["since"]))
-        if values["until"]:
-            found &= Q(created_at__lt=self._midnight(values["until"] + timedelta(days=1)))
+        first, end = self.bounds()
+        found = super().condition()
+        if first:
+            found &= Q(created_at__gte=first)
+        return found & Q(created_at__lt=end) if end else found
+
+    def bounds(self) -> tuple[datetime | None, datetime | None]:
+        """The first moment of the days that are shown, and the one after the last."""
+        values, zone = self.cleaned_data, ZoneInfo(self.cleaned_data["zone"])
+        until = values["until"] and values["until"] + timedelta(days=1)
+        first, end = (
+            datetime.combine(each, time.min, zone) if each else None
+            for each in (values["since"], until)
+        )
         if values["within"]:
             _, days = PERIODS[values["within"]]
-            found &= Q(created_at__gte=timezone.now() - timedelta(days=days))
-        return found
-
-    def _midnight(self, day: date) -> datetime:
-        return datetime.combine(day, time.min, ZoneInfo(self.cleaned_data["zone"]))
+            first = max(filter(None, (first, timezone.now() - timedelta(days=days))))
+        return first, end
 
 
 @dataclass(frozen=True)

@@ -219,7 +219,7 @@ def test_timeline_says_once_when_a_document_expires_or_has_expired(
 def test_documents_admin_names_a_parameter_that_is_not_valid(lease: Document, sam: Client) -> None:
     for query in (
         *("q=%00", "customer=Nobody", "after=1.1", f"after=1.{'a' * 5000}", f"before={uid(1)}"),
-        *("status=PAID", "created_from=2026-02-30", "recipient_status=PAID"),
+        *("status=PAID", "since=2026-02-30", "recipient_status=PAID"),
     ):
         assert errors(sam, f"?{query}", DOCUMENTS), query
 
