@@ -71,7 +71,9 @@ class DocumentPage(ObjectPage):
             "downloads": list(downloads(self.request, entries)),
             "is_whole": len(entries) < MOST,
             "most": MOST,
-            "log_url": section.history_url(document),
+            "log_url": filtered(
+                LOG, workspace_id__exact=document.workspace_id, document_id__exact=document.pk
+            ),
         }
 
 
@@ -120,9 +122,6 @@ class DocumentAdmin(ScopedAdmin):
     def panels(self, request: HttpRequest) -> list[SafeString]:
         workspace = own_scope(request).workspace
         return [panel(workspace)] if workspace else []
-
-    def history_url(self, obj: Document) -> str:
-        return filtered(LOG, workspace_id__exact=obj.workspace_id, document_id__exact=obj.pk)
 
     def get_filter_form(
         self, request: HttpRequest, data: QueryDict | None = None

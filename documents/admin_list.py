@@ -144,6 +144,6 @@ class DocumentChangeList(LogChangeList):
             return "Which customer? Titles and recipients are searched within one workspace."
         if self.older_url:
             return "Nothing matches on this page. Older documents may match."
-        if self.narrowed or not self.is_first:
+        if self.form.has_changed() or not self.is_first:
             return "Nothing matches."
         return "This workspace has no documents."

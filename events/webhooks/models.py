@@ -85,6 +85,8 @@ class DeliveryState(models.TextChoices):
 PENDING = Q(state=DeliveryState.PENDING)
 # Not delivered, and the last attempt has failed: given up, or waiting for the next one.
 FAILING = Q(state__in=(DeliveryState.PENDING, DeliveryState.FAILED), failures__gt=0)
+# A test that failed is sent again by another test.
+UNDELIVERED = FAILING & ~Q(type=TEST_EVENT)
 
 
 class Delivery(models.Model):

@@ -21,7 +21,15 @@ from audit.models import Action
 from audit.record import record
 from config.request.context import actor
 from events.webhooks import policy, secrets
-from events.webhooks.models import FAILING, PENDING, TEST_EVENT, Delivery, DeliveryState, Endpoint
+from events.webhooks.models import (
+    FAILING,
+    PENDING,
+    TEST_EVENT,
+    UNDELIVERED,
+    Delivery,
+    DeliveryState,
+    Endpoint,
+)
 from workspaces import mails
 from workspaces.models import Workspace
 
@@ -167,12 +175,12 @@ def send_test_event(endpoint: Endpoint, *, by: User) -> None:
 def send_again(endpoint: Endpoint, *, by: User, only: Delivery | None = None) -> int:
     """Makes failed deliveries due now, with a whole schedule of attempts; returns how many.
 
-    It leaves out those that are being attempted, and those that wait for their first attempt. The
-    consumer gets the same webhook-id, and the attempts are numbered on. With `only`, that
-    delivery is sent again, also if it has not failed.
+    It leaves out test events, those that are being attempted, and those that wait for their first
+    attempt. The consumer gets the same webhook-id, and the attempts are numbered on. With `only`,
+    that delivery is sent again, also a test or one that has not failed.
     """
     now = _existing().get(pk=endpoint.pk)
-    chosen = now.deliveries.filter(pk=only.pk) if only else now.deliveries.filter(FAILING)
+    chosen = now.deliveries.filter(Q(pk=only.pk) if only else UNDELIVERED)
     ids = chosen.values("pk")[:MOST_AGAIN]
     free = Q(claimed_until=None) | Q(claimed_until__lte=Now())
     again = now.deliveries.filter(~PENDING | (FAILING & free), pk__in=ids).order_by("pk")

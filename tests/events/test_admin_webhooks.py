@@ -18,8 +18,8 @@ from config.console.formatting import exact
 from events.webhooks import secrets, services
 from events.webhooks.models import TEST_EVENT, Delivery, Endpoint
 from events.webhooks.policy import MOST_ENDPOINTS
-from tests.support import staff, webhooks
-from tests.support.cast import form_of, nodes, page_of, plan
+from tests.support import factories, staff, webhooks
+from tests.support.cast import form_of, nodes, page_of, plan, text_of
 from tests.support.database import privileges
 from tests.support.factories import Tenant
 from tests.support.staff import body
@@ -155,9 +155,10 @@ def test_webhook_switched_off_and_on(hook: Endpoint, acme: Tenant, ada: Client) 
     assert (hook.enabled, hook.disabled_reason) == (False, "")
     assert hook.disabled_at is not None
     assert newest(Action.WEBHOOK_SWITCHED_OFF).detail == f"{PUBLIC_URL} ({hook.pk})"
+    html = strip_tags(body(ada.get(page_of(hook))))
+    assert f"Switched off on {exact(hook.disabled_at)}. Events since then were not sent" in html
     Endpoint.objects.update(failing_since=timezone.now())
-    html = strip_tags(body(ada.post(page_of(hook, "switch_on"), follow=True)))
-    assert f"Events since {exact(hook.disabled_at)} were not sent to it" in html
+    ada.post(page_of(hook, "switch_on"))
     hook = Endpoint.objects.get()
     assert (hook.enabled, hook.disabled_at, hook.failing_since) == (True, None, None)
     assert newest(Action.WEBHOOK_SWITCHED_ON).person == acme.admin.username
@@ -239,14 +240,17 @@ def test_webhook_failed_deliveries_are_sent_again(hook: Endpoint, ada: Client) -
     webhooks.delivery(hook)  # its first attempt is to come
     three = [webhooks.failed(hook), webhooks.failed(hook), waiting]
     accepted = webhooks.delivered(hook)
+    test = webhooks.failed(hook, type=TEST_EVENT)
+    assert "Send all undelivered again (3)" in body(ada.get(page_of(hook)))
     html = body(ada.post(page_of(hook, "again"), follow=True))
-    assert "3 deliveries are being sent again." in html
+    assert "Deliveries to send again: 3." in html
+    assert "undelivered" not in html
     due = Delivery.objects.filter(state="PENDING", next_attempt_at__lte=timezone.now())
     assert due.filter(pk__in=[each.pk for each in three], failures=0).count() == 3
     assert newest(Action.WEBHOOK_SENT_AGAIN).detail.endswith(": 3 failed deliveries")
-    assert "No deliveries to send again." in body(ada.post(page_of(hook, "again"), follow=True))
-    accepted.refresh_from_db()
-    assert accepted.state == "DELIVERED"
+    assert "again: 0." in body(ada.post(page_of(hook, "again"), follow=True))
+    states = Delivery.objects.in_bulk([accepted.pk, test.pk])
+    assert [states[each.pk].state for each in (accepted, test)] == ["DELIVERED", "FAILED"]
     ada.post(page_of(accepted, "again"))
     accepted.refresh_from_db()
     assert accepted.state == "PENDING"
@@ -313,12 +317,61 @@ def test_deliveries_are_listed_by_workspace_webhook_event_and_state(
     for query in (
         f"endpoint_id__exact={hooks[1].pk}",
         f"event_id__exact={failed.event_id}",
-        "state=FAILED",
-        f"state=FAILED&workspace_id__exact={acme.workspace.pk}",
+        "state__exact=FAILED",
+        f"state__exact=FAILED&workspace_id__exact={acme.workspace.pk}",
     ):
         for client in (ada, sam):
             assert staff.shown(client, f"?{query}", DELIVERIES).result_list == [failed], query
     assert staff.shown(ada, f"?endpoint_id__exact={hooks[2].pk}", DELIVERIES).result_list == []
+
+
+def test_delivery_names_its_document_with_a_link(
+    hook: Endpoint, acme: Tenant, umbrella: Tenant, ada: Client, sam: Client
+) -> None:
+    document = factories.document(acme.workspace, title="Mutual NDA")
+    webhooks.delivered(hook, document_id=document.pk)
+    link = f'<a href="{page_of(document)}">Mutual NDA</a>'
+    for client in (ada, sam):
+        for url in (page_of(hook), DELIVERIES):
+            assert link in body(client.get(url)), url
+    type(document).objects.update(workspace=umbrella.workspace)
+    assert "Mutual NDA" not in body(ada.get(DELIVERIES))
+
+
+def test_webhook_that_is_switched_off_retries_nothing(
+    hook: Endpoint, acme: Tenant, ada: Client
+) -> None:
+    webhooks.delivery(hook, {"status": 503})
+    services.switch_off(hook, by=acme.admin)
+    html = body(ada.get(page_of(hook)))
+    for text in ("Retrying", "undelivered"):
+        assert text not in html
+    assert "Waiting" in html
+
+
+def test_webhook_has_a_bar_for_each_day(
+    hook: Endpoint, acme: Tenant, ada: Client, sam: Client
+) -> None:
+    today = timezone.now()
+    silent = webhooks.endpoint(acme, "https://silent.example/")
+    for days, make in [(0, webhooks.failed), (1, webhooks.delivered), (1, webhooks.delivered)]:
+        make(hook, created_at=today - timedelta(days=days))
+    webhooks.failed(hook, type=TEST_EVENT)
+    bars = [f"{today - timedelta(days=1):%-d %b}: 2 delivered", f"{today:%-d %b}: 1 failed"]
+    for client in (ada, sam):
+        for url in (page_of(hook), LIST):
+            html = body(client.get(url))
+            assert re.findall(r"<title>(.* [1-9].*)</title>", html) == bars, url
+            assert "2 delivered, 1 failed" in text_of(html)
+        assert "<svg" not in body(client.get(page_of(silent)))
+
+
+def test_webhooks_are_found_by_their_hosts_and_by_nothing_that_follows(
+    hook: Endpoint, ada: Client, sam: Client
+) -> None:
+    for client in (ada, sam):
+        for text, found in (("hooks.example", [hook]), ("letmein", []), ("https", [])):
+            assert list(staff.shown(client, f"?q={text}", LIST).result_list) == found, text
 
 
 def test_delivery_page_shows_the_body_and_every_attempt(hook: Endpoint, ada: Client) -> None:

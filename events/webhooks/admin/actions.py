@@ -1,3 +1,5 @@
+"""What is done to a webhook, each on a page that asks or by a button."""
+
 from typing import Any
 
 from django.db import IntegrityError
@@ -7,12 +9,15 @@ from django.utils.html import format_html
 
 from audit.scope import own_scope
 from config.console.formatting import isolated, time_tag
+from config.console.links import ENDPOINT
 from config.console.object_page import ActionPage, Button, Prompt, Refused
 from events.models import KEEP_DAYS
 from events.webhooks import services
 from events.webhooks.admin import texts
 from events.webhooks.admin.forms import EndpointForm, NewEndpointForm
 from events.webhooks.models import Delivery, Endpoint
+
+ENDPOINTS = "admin:webhooks_endpoint_changelist"
 
 
 def secret_page(page: ActionPage, raw: str, *, title: str) -> HttpResponse:
@@ -61,7 +66,7 @@ class CreateEndpoint(ActionPage):
             raise Refused(
                 "Nothing was created: this form has already created its webhook. A secret is "
                 "shown only once; if you did not copy it, roll it.",
-                reverse(texts.ENDPOINT, args=[values["new_id"]]),
+                reverse(ENDPOINT, args=[values["new_id"]]),
             ) from None
         return secret_page(self, raw, title="Webhook created")
 
@@ -93,16 +98,11 @@ class ChangeEndpoint(EndpointAction):
     form_class = EndpointForm
 
     def form_arguments(self) -> dict[str, Any]:
-        return {
-            "initial": {name: getattr(self.endpoint, name) for name in self.form_class.base_fields}
-        }
+        fields = self.form_class.base_fields
+        return {"initial": {name: getattr(self.endpoint, name) for name in fields}}
 
     def prompt(self) -> Prompt:
-        return Prompt(
-            title="Change the webhook",
-            button="Save",
-            facts={"Workspace": self.endpoint.workspace.name},
-        )
+        return Prompt(title="Change the webhook", button="Save")
 
     def run(self) -> str:
         services.change(self.endpoint, **self.form.cleaned_data, by=self.user)
@@ -113,7 +113,7 @@ class RollSecret(EndpointAction):
     """Asks, then shows the new secret. The form is for the present secret only."""
 
     def prompt(self) -> Prompt:
-        stops = ["The previous secret stops working now."] if self.endpoint.has_two_secrets else []
+        both = self.endpoint.has_two_secrets
         return Prompt(
             title="Roll the secret?",
             button="Roll the secret",
@@ -121,7 +121,7 @@ class RollSecret(EndpointAction):
                 "The next page shows a new secret, once. Have a safe place for it at hand.",
                 "For 24 hours, deliveries have a signature of each secret, so that your program "
                 "can change over. After that, only the new one signs.",
-                *stops,
+                *["The previous secret stops working now."] * both,
             ],
             hidden=[("seen", str(self.endpoint.previous_secret_until))],
         )
@@ -140,11 +140,6 @@ class RollSecret(EndpointAction):
 
 
 class SwitchOff(EndpointAction):
-    def check(self) -> None:
-        super().check()
-        if not self.endpoint.enabled:
-            raise Refused("It is switched off already.")
-
     def prompt(self) -> Prompt:
         return Prompt(
             title="Switch this webhook off?",
@@ -163,8 +158,6 @@ class SwitchOff(EndpointAction):
 
 
 class DeleteEndpoint(EndpointAction):
-    """Its deliveries stay for 30 days."""
-
     def prompt(self) -> Prompt:
         return Prompt(
             title="Delete this webhook?",
@@ -183,7 +176,7 @@ class DeleteEndpoint(EndpointAction):
 
     @property
     def next_url(self) -> str:
-        return reverse(texts.LIST)
+        return reverse(ENDPOINTS)
 
 
 class SwitchOn(EndpointAction, Button):
@@ -191,33 +184,21 @@ class SwitchOn(EndpointAction, Button):
 
     def run(self) -> str:
         services.switch_on(self.endpoint, by=self.user)
-        when = (
-            "once the workspace may use the API"
-            if texts.waiting(self.endpoint.workspace)
-            else "now"
-        )
-        text = f"It is on: events from now on are sent to it. Pending deliveries are sent {when}."
-        off_since = self.endpoint.disabled_at  # before the click
-        return format_html("{} {}", text, texts.missed(off_since)) if off_since else text
+        return "It is on: events from now on are sent to it."
 
 
 class SendTestEvent(EndpointAction, Button):
-    """Its delivery is on the same page."""
+    """Its delivery is on the same page, and says when it is sent."""
 
     def run(self) -> str:
         services.send_test_event(self.endpoint, by=self.user)
-        if when := texts.sent_once(self.endpoint):
-            return f"A test event was added. It is sent {when}."
-        return "A test event is on its way."
+        return "A test event was added."
 
 
 class SendFailedAgain(EndpointAction, Button):
     def run(self) -> str:
         count = services.send_again(self.endpoint, by=self.user)
-        if not count:
-            return "No deliveries to send again."
-        what = f"{count:,} {'delivery is' if count == 1 else 'deliveries are'}"
-        return f"{what} {texts.sent_again(self.endpoint)}."
+        return f"Deliveries to send again: {count:,}."
 
 
 class SendAgain(EndpointAction, Button):
@@ -228,4 +209,4 @@ class SendAgain(EndpointAction, Button):
     def run(self) -> str:
         if not services.send_again(self.endpoint, by=self.user, only=self.obj):
             raise Refused("Nothing was changed: it is being sent already.")
-        return f"It is {texts.sent_again(self.endpoint)}."
+        return "It was added to those that are sent again."

@@ -3,12 +3,13 @@
 from collections.abc import Iterable
 from typing import Any
 
+from django.apps import apps
 from django.contrib import admin
-from django.db.models import Prefetch, Q, QuerySet
+from django.db.models import OuterRef, Prefetch, QuerySet, Subquery
 from django.http import HttpRequest
 from django.template.loader import render_to_string
 from django.utils import timezone
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from audit.scope import ScopedAdmin, own_scope, suspended_warnings
@@ -22,24 +23,9 @@ from events.models import EventType
 from events.serializers import event_of
 from events.webhooks.admin.actions import SendAgain
 from events.webhooks.admin.texts import sent_once
-from events.webhooks.models import (
-    PENDING,
-    TEST_EVENT,
-    Attempt,
-    Delivery,
-    DeliveryState,
-    Endpoint,
-)
+from events.webhooks.models import TEST_EVENT, Attempt, Delivery, DeliveryState, Endpoint
 
-NO_REDIRECTS = "Redirects are not followed."
-DUE = "as soon as possible"
 COLOURS: dict[str, str] = {DeliveryState.DELIVERED: "ok", DeliveryState.FAILED: "bad"}
-STATES = {
-    "PENDING": ("Pending", PENDING & Q(failures=0)),
-    "RETRYING": ("Retrying", PENDING & Q(failures__gt=0)),
-    "DELIVERED": ("Delivered", Q(state=DeliveryState.DELIVERED)),
-    "FAILED": ("Failed", Q(state=DeliveryState.FAILED)),
-}
 
 
 def may_change(request: HttpRequest, endpoint: Endpoint) -> bool:
@@ -50,14 +36,10 @@ def may_change(request: HttpRequest, endpoint: Endpoint) -> bool:
 class DeliveryFilter(lists.LogFilter):
     """What the list can be narrowed by; an endpoint and an event have an index each."""
 
-    state = lists.any_of("State", [(name, label) for name, (label, _) in STATES.items()])
+    state__exact = lists.any_of("State", DeliveryState.choices)
     type__exact = lists.any_of("Kind", [(each, each) for each in (*EventType.values, TEST_EVENT)])
     endpoint_id__exact = lists.linked("Webhook")
     event_id__exact = lists.linked("Event")
-
-    def condition(self) -> Q:
-        state = self.cleaned_data["state"]
-        return super().condition() & (STATES[state][1] if state else Q())
 
 
 @admin.register(Delivery)
@@ -72,50 +54,60 @@ class DeliveryAdmin(ScopedAdmin, lists.LogAdmin):
         return False
 
     def rows(self, request: HttpRequest) -> QuerySet[Delivery]:
+        # Neither app imports the other.
+        documents = apps.get_model("documents", "Document")._default_manager
+        same = {"pk": OuterRef("document_id"), "workspace_id": OuterRef("workspace_id")}
+        title = Subquery(documents.filter(**same).values("title")[:1])
         attempts = Attempt.objects.order_by("number").defer("response")
-        rows = super().rows(request).select_related("endpoint__workspace")
-        return rows.prefetch_related(Prefetch("attempt_set", attempts))
+        rows: QuerySet[Delivery] = super().rows(request).annotate(document_title=title)
+        with_attempts = rows.prefetch_related(Prefetch("attempt_set", attempts))
+        return with_attempts.select_related("endpoint__workspace")
 
     def warnings(self, request: HttpRequest) -> list[str]:
         return [*suspended_warnings(request), *super().warnings(request)]
 
     # --- A row
 
-    def line(self, request: HttpRequest, row: Delivery) -> lists.Line:
+    def line(self, request: HttpRequest, row: Any) -> lists.Line:
         word, colour = state_of(row)
         attempts = list(row.attempt_set.all())
-        parts = [row.type, document(row), outcome(attempts[-1]) if attempts else ""]
-        if next := next_attempt(row):
-            parts.append(format_html("again {}", next) if attempts else next)
-        what = format_html(", ".join("{}" for part in parts if part), *filter(None, parts))
+        next = next_attempt(row)
+        parts = (
+            row.type,
+            document(row),
+            outcome(attempts[-1]) if attempts else "",
+            format_html("again {}", next) if attempts and next else next,
+        )
+        what = format_html_join(", ", "{}", ((part,) for part in parts if part))
         who = page_link(ENDPOINT, row.endpoint.name, row.endpoint_id)
         return lists.Line(word, colour, who, what)
 
-    def facts(self, request: HttpRequest, row: Delivery) -> Iterable[tuple[str, Any]]:
+    def facts(self, request: HttpRequest, row: Any) -> Iterable[tuple[str, Any]]:
         yield "Added", time_tag(row.created_at)
-        yield "Next attempt", next_attempt(row)
-        yield "Webhook", page_link(ENDPOINT, row.endpoint.name, row.endpoint_id)
         yield "Workspace", page_link(WORKSPACE, row.workspace_name, row.workspace_id)
         yield "Event", copyable(row.public_event_id)
-        yield "Document", document(row)
 
-    def details(self, request: HttpRequest, row: Delivery) -> SafeString:
+    def details(self, request: HttpRequest, row: Any) -> SafeString:
+        was_attempted = row.state != DeliveryState.PENDING or row.failures > 0
         context = {
             "delivery": row,
             "body": as_json(event_of(row)).decode(),  # as every attempt sends it
-            "attempts": Attempt.objects.filter(delivery=row).order_by("number"),
-            "no_redirects": NO_REDIRECTS,
-            "may_send": may_change(request, row.endpoint) and may_send(row),
+            "attempts": [
+                (each, outcome(each))
+                for each in Attempt.objects.filter(delivery=row).order_by("number")
+            ],
+            "may_send": may_change(request, row.endpoint) and was_attempted,
         }
         more = render_to_string("admin/webhooks/delivery.html", context, request)
         return SafeString(super().details(request, row) + more)
 
 
-def document(delivery: Delivery) -> str:
-    """HTML: a link to the document; nothing for a test event, which has none."""
+def document(delivery: Any) -> str:
+    """HTML: a link to the document, if it is still there; nothing for a test event."""
     if delivery.type == TEST_EVENT:
         return ""
-    return page_link(DOCUMENT, f"document {str(delivery.document_id)[:8]}…", delivery.document_id)
+    title, id = delivery.document_title, delivery.document_id
+    return page_link(DOCUMENT, title or id, id if title else None)
 
 
 def state_of(delivery: Delivery) -> tuple[str, str]:
@@ -123,15 +115,10 @@ def state_of(delivery: Delivery) -> tuple[str, str]:
     if delivery.state != DeliveryState.PENDING:
         return str(DeliveryState(delivery.state).label), COLOURS[delivery.state]
     if delivery.endpoint.deleted_at:
-        return "Not sent: the webhook was deleted", ""
+        return "Discarded", ""
     if sent_once(delivery.endpoint):
         return "Waiting", ""
     return ("Retrying" if delivery.failures else "Pending"), "warn"
-
-
-def may_send(delivery: Delivery) -> bool:
-    """Whether it was attempted already, as `services.send_again` asks."""
-    return delivery.state != DeliveryState.PENDING or delivery.failures > 0
 
 
 def outcome(attempt: Attempt) -> str:
@@ -139,15 +126,14 @@ def outcome(attempt: Attempt) -> str:
     if attempt.error:
         return attempt.error
     text = f"{attempt.status} in {attempt.milliseconds:,} ms"
-    return f"{text}. {NO_REDIRECTS}" if attempt.is_redirect else text
+    return f"{text}. Redirects are not followed." if attempt.is_redirect else text
 
 
 def next_attempt(delivery: Delivery) -> SafeString | str:
-    endpoint = delivery.endpoint
-    if delivery.next_attempt_at is None or endpoint.deleted_at:
+    if delivery.next_attempt_at is None or delivery.endpoint.deleted_at:
         return ""
-    if when := sent_once(endpoint):
+    if when := sent_once(delivery.endpoint):
         return when
     if delivery.next_attempt_at <= timezone.now():
-        return DUE
+        return "as soon as possible"
     return time_tag(delivery.next_attempt_at)

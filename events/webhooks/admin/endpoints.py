@@ -1,30 +1,32 @@
 """Webhooks in the console: their list, and the page of each with its last deliveries."""
 
-import re
 from collections.abc import Iterable
 from typing import Any
-from urllib.parse import urlsplit
 from uuid import UUID
 
 from django.contrib import admin
-from django.db.models import OuterRef, Q, QuerySet, Subquery
+from django.contrib.admin.views.main import ChangeList
+from django.db.models import CharField, Func, Q, QuerySet, Value
 from django.db.models.functions import Now
 from django.http import HttpRequest
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from audit.models import NEWEST_FIRST
 from audit.scope import ScopedAdmin, own_scope
-from config.console.formatting import Bad, ago_with_exact, isolated, pill, time_tag
+from config.console.formatting import Bad, isolated, pill, time_tag
 from config.console.identify import Kind
 from config.console.links import DELIVERIES, LOG, filtered
 from config.console.object_page import ObjectPage
 from events.webhooks import services
 from events.webhooks.admin import actions
+from events.webhooks.admin.days import charts
 from events.webhooks.admin.deliveries import may_change
-from events.webhooks.admin.texts import explanation, sent_once, state_pill, waiting, warnings
-from events.webhooks.models import FAILING, PENDING, Delivery, Endpoint
+from events.webhooks.admin.texts import explanation, sent_once, state_pill, waiting, warning
+from events.webhooks.models import PENDING, UNDELIVERED, Delivery, Endpoint
 
-SHOWN = 50  # deliveries
+SHOWN = 20  # deliveries
+MOST_EVENTS = 2  # that the list names
 MOST_NAMED = 20  # failing webhooks of all workspaces, those that fail longest
 EXISTING = Q(deleted_at=None)
 STATES = {
@@ -45,41 +47,51 @@ class EndpointStateFilter(admin.SimpleListFilter):
         return queryset.filter(STATES.get(self.value() or "", ("", EXISTING))[1])
 
 
+class EndpointChangeList(ChangeList):
+    """Django's change list, with a chart for each of the endpoints on its page."""
+
+    def get_results(self, request: HttpRequest) -> None:
+        super().get_results(request)
+        self.result_list = list(self.result_list)
+        found = dict(charts([each.pk for each in self.result_list], small=True))
+        for each in self.result_list:
+            each.chart = found[each.pk]
+
+
 class EndpointPage(ObjectPage):
     template_name = "admin/webhooks/endpoint/page.html"
     obj: Endpoint
 
     def context(self) -> dict[str, Any]:
         endpoint, may = self.obj, may_change(self.request, self.obj)
+        is_sending = not endpoint.deleted_at and not sent_once(endpoint)
         due = endpoint.deliveries.filter(PENDING, next_attempt_at__lte=Now())
+        # As far as one click sends them again.
+        undelivered = endpoint.deliveries.filter(UNDELIVERED)[: services.MOST_AGAIN]
+        text = explanation(endpoint)
         log: Any = admin.site.get_model_admin(Delivery)
-        newest = log.rows(self.request).filter(endpoint=endpoint).order_by("-created_at", "-id")
+        newest = log.rows(self.request).filter(endpoint=endpoint).order_by(*NEWEST_FIRST)
+        of = {"workspace_id__exact": endpoint.workspace_id}
         return {
             "title": endpoint.name,
-            "warnings": filter(None, [waiting(endpoint.workspace)]),
+            "warnings": filter(
+                None,
+                [waiting(endpoint.workspace), Bad(text) if endpoint.disabled_reason else text],
+            ),
             "endpoint": endpoint,
             # What follows the host may be a secret.
             "address": endpoint.url if may else endpoint.public_url,
             "state": state_pill(endpoint),
-            "explanation": explanation(endpoint),
-            "log_url": self.section.history_url(endpoint),
-            "deliveries_url": filtered(
-                DELIVERIES,
-                workspace_id__exact=endpoint.workspace_id,
-                endpoint_id__exact=endpoint.pk,
-            ),
+            "chart": dict(charts([endpoint.pk]))[endpoint.pk],
+            "log_url": filtered(LOG, **of),
+            "deliveries_url": filtered(DELIVERIES, endpoint_id__exact=endpoint.pk, **of),
             "lines": [
                 {"row": row, "line": log.line(self.request, row), "url": log.url_of(row)}
                 for row in newest[:SHOWN]
             ],
-            "one_workspace": True,
             "may_change": may,
-            # As far as one click sends them again.
-            "failed": endpoint.deliveries.filter(FAILING)[: services.MOST_AGAIN].count()
-            if may
-            else 0,
-            # Whether deliveries to it are being sent now.
-            "live": not endpoint.deleted_at and not sent_once(endpoint) and due.exists(),
+            "undelivered": undelivered.count() if may and is_sending else 0,
+            "live": is_sending and due.exists(),
         }
 
 
@@ -101,32 +113,22 @@ class EndpointAdmin(ScopedAdmin):
         "delete": actions.DeleteEndpoint,
     }
     change_list_template = "admin/webhooks/endpoint/change_list.html"
-    list_display = ("address", "events", "state", "last_delivery")
+    list_display = ("address", "events", "state", "deliveries")
     list_display_links = ("address",)
     list_filter = (EndpointStateFilter,)
     list_per_page = 50
     ordering = ("-created_at", "-id")
-    search_fields = ("label",)
+    search_fields = ("label", "host")
     search_help_text = "A part of a name, or of a host"
     sortable_by = ()
     actions = None
     empty_value_display = "–"
 
-    def get_search_results(
-        self, request: HttpRequest, queryset: QuerySet[Endpoint], search_term: str
-    ) -> tuple[QuerySet[Endpoint], bool]:
-        """Also by the host of the URL. What follows it may have a token."""
-        found, may_repeat = super().get_search_results(request, queryset, search_term)
-        if host := re.sub("^https?://|[/?#].*", "", search_term):
-            found |= queryset.filter(url__iregex=rf"^https?://[^/?#]*{re.escape(host)}")
-        return found, may_repeat
-
     def find(self, request: HttpRequest, kind: Kind, text: str) -> str:
         """Also by the whole host of the URL."""
         if kind != Kind.HOST:
             return super().find(request, kind, text)
-        url = rf"^https?://([^/?#]*@)?{re.escape(text)}([:/?#]|$)"
-        existing = self.get_queryset(request).filter(EXISTING, url__iregex=url)
+        existing = self.get_queryset(request).filter(EXISTING, host__iexact=text)
         return self.url_of_found(existing, text)
 
     def heading(self, obj: Endpoint) -> str:
@@ -139,13 +141,14 @@ class EndpointAdmin(ScopedAdmin):
         return (*self.list_display, *["workspace"] * (not self.shows_one_workspace(request)))
 
     def rows(self, request: HttpRequest) -> QuerySet[Endpoint]:
-        newest = Delivery.objects.filter(endpoint=OuterRef("pk")).order_by("-created_at", "-id")
-        last_at = Subquery(newest.values("created_at")[:1])
+        """With the hosts of their URLs; what follows them may be a secret."""
+        pattern = Value("^https?://(?:[^/?#]*@)?([^:/?#]+)")
+        host = Func("url", pattern, function="substring", output_field=CharField())
         rows: QuerySet[Endpoint] = super().rows(request).select_related("workspace")
-        return rows.annotate(last_at=last_at)
+        return rows.annotate(host=host)
 
-    def history_url(self, obj: Endpoint) -> str:
-        return filtered(LOG, workspace_id__exact=obj.workspace_id)
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
+        return EndpointChangeList
 
     # --- The list
 
@@ -160,32 +163,31 @@ class EndpointAdmin(ScopedAdmin):
             return {}
         own = Endpoint.objects.existing().filter(own_scope(request).condition())
         off = own.filter(enabled=False).exclude(disabled_reason="").order_by("disabled_at")
-        failing = own.filter(enabled=True, failing_since__isnull=False).order_by("failing_since")
-        return {"webhooks": [*warnings("off", list(off)), *warnings("failing", list(failing))]}
+        failing = own.filter(STATES["failing"][1]).order_by("failing_since")
+        return {"webhooks": [warning(each) for each in (*off, *failing)]}
 
     def needs_a_look(self) -> Iterable[tuple[UUID, SafeString]]:
-        failing = Endpoint.objects.existing().filter(enabled=True, failing_since__isnull=False)
-        for each in failing.order_by("failing_since")[:MOST_NAMED]:
-            text = "{} {} since {}"
-            word, since = (
-                pill("bad", "webhook fails"),
-                time_tag(each.failing_since or each.created_at),
-            )
-            yield each.workspace_id, format_html(text, word, isolated(each.name), since)
+        failing = Endpoint.objects.filter(STATES["failing"][1]).order_by("failing_since")
+        for each in failing[:MOST_NAMED]:
+            word, since = pill("bad", "webhook fails"), each.failing_since or each.created_at
+            text = format_html("{} {} since {}", word, isolated(each.name), time_tag(since))
+            yield each.workspace_id, text
 
     @admin.display(description="webhook")
-    def address(self, endpoint: Endpoint) -> str:
-        host = urlsplit(endpoint.url).hostname if endpoint.label else ""
+    def address(self, endpoint: Any) -> str:
+        host = endpoint.host if endpoint.label else ""
         return format_html('{}<div class="quiet">{}</div>', isolated(endpoint.name), host)
 
     @admin.display(description="events")
     def events(self, endpoint: Endpoint) -> str:
-        return ", ".join(endpoint.types)
+        few = len(endpoint.types) <= MOST_EVENTS
+        return ", ".join(endpoint.types) if few else f"{len(endpoint.types)} kinds of events"
 
     @admin.display(description="state")
     def state(self, endpoint: Endpoint) -> str:
         return state_pill(endpoint)
 
-    @admin.display(description="last delivery")
-    def last_delivery(self, endpoint: Any) -> str:
-        return ago_with_exact(endpoint.last_at) if endpoint.last_at else ""
+    @admin.display(description="last 30 days")
+    def deliveries(self, endpoint: Any) -> str:
+        chart: str = endpoint.chart
+        return chart

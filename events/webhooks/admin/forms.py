@@ -5,18 +5,6 @@ from events.models import EventType
 from events.webhooks import policy, targets
 from workspaces.forms import OwnWorkspaceForm, without_secrets
 
-MEANINGS = {
-    EventType.CREATED: "the document is new in the workspace.",
-    EventType.SENT: "it was sent to its recipients.",
-    EventType.VIEWED: "a recipient has viewed it.",
-    EventType.PARTIALLY_SIGNED: "the first recipient has signed or approved it.",
-    EventType.COMPLETED: "everyone has finished; the signed PDF and the certificate exist.",
-    EventType.DECLINED: "a recipient has declined.",
-    EventType.EXPIRED: "it was not finished by everyone in time.",
-    EventType.CANCELLED: "it was called off.",
-    EventType.DELETED: "the document was deleted.",
-}
-
 
 class EndpointForm(forms.Form):
     url = forms.CharField(
@@ -32,7 +20,7 @@ class EndpointForm(forms.Form):
     )
     types = forms.MultipleChoiceField(
         label="Events",
-        choices=[(type.value, f"{type.value}: {MEANINGS[type]}") for type in EventType],
+        choices=[(type.value, type.value) for type in EventType],
         initial=[EventType.COMPLETED.value],
         widget=forms.CheckboxSelectMultiple,
         error_messages={"required": "Choose at least one."},
