@@ -2,6 +2,8 @@ from collections.abc import Callable
 
 from django.http import HttpRequest, HttpResponse
 
+View = Callable[[HttpRequest], HttpResponse]
+
 # Scripts and styles are files of ours. Other hosts may not serve, receive or frame anything.
 CONTENT_SECURITY_POLICY = (
     "default-src 'self'; img-src 'self' data:; "
@@ -9,9 +11,7 @@ CONTENT_SECURITY_POLICY = (
 )
 
 
-def content_security_policy(
-    get_response: Callable[[HttpRequest], HttpResponse],
-) -> Callable[[HttpRequest], HttpResponse]:
+def content_security_policy(get_response: View) -> View:
     """Each page has this policy, unless its view has set another."""
 
     def middleware(request: HttpRequest) -> HttpResponse:

@@ -30,18 +30,12 @@ class Refused(Exception):
 
 
 class ObjectPage(View):
-    """A page of a section.
-
-    Attributes:
-        section: the section. What its `get_queryset` leaves out does not exist for the user.
-        obj: the object that the URL names; None if it names none.
-        asks_password: whether the password is asked for again after a while.
-    """
+    """A page of a section."""
 
     section: Any = None
-    obj: Any = None
+    obj: Any = None  # that the URL names, if it names one
     template_name = ""
-    asks_password = False
+    asks_password = False  # again after a while
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         if "object_id" in kwargs:
@@ -103,22 +97,15 @@ class ObjectPage(View):
 
 @dataclass(frozen=True)
 class Prompt:
-    """What a page says before it does something.
-
-    Attributes:
-        button: the label of the button that does it.
-        danger: whether that cannot be undone easily.
-        facts: rows above the form: label → value.
-        hidden: names and values of hidden fields.
-    """
+    """What a page says before it does something."""
 
     title: str
     button: str
     sentences: Iterable[str] = ()
     warnings: Iterable[str] = ()
-    danger: bool = False
-    facts: Mapping[str, str] = field(default_factory=dict)
-    hidden: Iterable[tuple[str, Any]] = ()
+    danger: bool = False  # it cannot be undone easily
+    facts: Mapping[str, str] = field(default_factory=dict)  # rows above the form
+    hidden: Iterable[tuple[str, Any]] = ()  # fields
 
 
 class ActionPage(ObjectPage):

@@ -32,10 +32,7 @@ def recent_sign_in_required(request: HttpRequest) -> None:
 
 
 def asks_for_password(view: Callable[..., Any]) -> Callable[..., Any]:
-    """Redirects to the page that asks for the password if the view needs it.
-
-    A form that is posted too late is sent to that page too, which sends it back here afterwards.
-    """
+    """Redirects to the page that asks for the password, with a form that is posted too late."""
 
     @wraps(view)
     def inner(request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
