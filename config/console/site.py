@@ -62,7 +62,7 @@ class ConsoleSite(admin.AdminSite):
         sections = [self.section(request, model) for model in models]
         if request.user.is_active and request.user.is_superuser:
             url = reverse("system")
-            entry = {"name": "System", "icon": "system", "url": url, "position": 90}
+            entry = {"name": "System", "url": url, "position": 90}
             entry |= {"current": request.path == url}
             sections.append(entry)
         return {**context, "sections": sorted(sections, key=lambda each: each["position"])}
@@ -72,7 +72,6 @@ class ConsoleSite(admin.AdminSite):
         section: Any = self.get_model_admin(model["model"])
         return {
             "name": capfirst(section.nouns),
-            "icon": section.opts.model_name,
             "url": model["admin_url"],
             "add_url": model["add_url"],
             "add_text": section.add_text,
