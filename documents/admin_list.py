@@ -14,9 +14,9 @@ from config.console.formatting import isolated
 from config.console.identify import Kind, meanings
 from config.console.lists import (
     AFTER,
+    ListPage,
     LogChangeList,
     LogFilter,
-    Page,
     Position,
     any_of,
 )
@@ -101,10 +101,10 @@ class DocumentFilter(LogFilter):
 
     @property
     def only_match(self) -> Document | None:
-        found = self.page(None, 2) if self.is_valid() else Page([])
+        found = self.page(None, 2) if self.is_valid() else ListPage([])
         return found.rows[0] if len(found.rows) == 1 and not found.older else None
 
-    def page(self, after: Position | None, size: int) -> Page:
+    def page(self, after: Position | None, size: int) -> ListPage:
         """The next documents. The form is valid; words that are not become its error."""
         workspace_id = self.workspace_id
         ids: list[Any] = self.ids
@@ -117,19 +117,19 @@ class DocumentFilter(LogFilter):
                     found = search(workspace_id, self.search(), position, size)
                 except InvalidParameter:
                     self.add_error("q", f"Type an id, or {WORDS_EXPECTED}.")
-                    return Page([], None, None)
+                    return ListPage([], None, None)
                 ids = [UUID(id) for id, *_ in found.rows]
                 older = found.next and Position(*found.next)
         rows = self.documents.filter(within, pk__in=ids).order_by("-created_at", "-id")
-        return Page(list(rows), None, older)
+        return ListPage(list(rows), None, older)
 
 
 class DocumentChangeList(LogChangeList):
     form: DocumentFilter
 
-    def get_page(self, after: Position | None, before: Position | None) -> Page:
+    def get_page(self, after: Position | None, before: Position | None) -> ListPage:
         if not self.form.is_valid():
-            return Page([], None, None)
+            return ListPage([], None, None)
         return self.form.page(after, self.list_per_page)
 
     @property

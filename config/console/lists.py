@@ -66,7 +66,7 @@ class Position:
 
 
 @dataclass(frozen=True)
-class Page:
+class ListPage:
     rows: list[Any]
     newer: Position | None = None  # where the newer page begins, if there is one
     older: Position | None = None
@@ -82,24 +82,26 @@ def fetch(
     return list(rows.order_by(*(_KEYSET if newer else _NEWEST_FIRST))[:count])
 
 
-def page(rows: QuerySet[Any], after: Position | None, before: Position | None, size: int) -> Page:
+def page_at(
+    rows: QuerySet[Any], after: Position | None, before: Position | None, size: int
+) -> ListPage:
     """The page that follows `after`, or the one that ends at `before`, or else the first one."""
     if before is not None:
         found = fetch(rows, before, size + 1, newer=True)
         if len(found) >= size:
             more, found = len(found) > size, found[:size][::-1]
-            return Page(found, Position.of(found[0]) if more else None, Position.of(found[-1]))
+            return ListPage(found, Position.of(found[0]) if more else None, Position.of(found[-1]))
         after = None  # less than a page is left: show the whole first page
     found = fetch(rows, after, size + 1)
     more, found = len(found) > size, found[:size]
     newer = after and (Position.of(found[0]) if found else after)
-    return Page(found, newer, Position.of(found[-1]) if more else None)
+    return ListPage(found, newer, Position.of(found[-1]) if more else None)
 
 
-def page_from(rows: QuerySet[Any], first: Any, size: int) -> Page:
+def page_from(rows: QuerySet[Any], first: Any, size: int) -> ListPage:
     found = [first, *fetch(rows, Position.of(first), size)]
     older = Position.of(found[size - 1]) if len(found) > size else None
-    return Page(found[:size], Position.of(first), older)
+    return ListPage(found[:size], Position.of(first), older)
 
 
 def batches(rows: QuerySet[Any], size: int) -> Iterator[list[Any]]:
@@ -204,7 +206,7 @@ class LogChangeList(ChangeList):
     search_form_class = forms.Form
     model_admin: Any
     form: ListFilter
-    page: Page
+    page: ListPage
     opened: Any  # the row that the URL opens
 
     def get_queryset(self, request: HttpRequest, exclude_parameters: Any = None) -> QuerySet[Any]:
@@ -219,10 +221,10 @@ class LogChangeList(ChangeList):
         self.page = self.get_page(self._position(AFTER), self._position(BEFORE))
         self.result_list, self.result_count = self.page.rows, len(self.page.rows)
 
-    def get_page(self, after: Position | None, before: Position | None) -> Page:
+    def get_page(self, after: Position | None, before: Position | None) -> ListPage:
         if not self.form.is_valid():
-            return Page([])
-        found = page(self.queryset, after, before, self.list_per_page)
+            return ListPage([])
+        found = page_at(self.queryset, after, before, self.list_per_page)
         if self.opened is not None and self.opened not in found.rows:
             return page_from(self.queryset, self.opened, self.list_per_page)
         return found
