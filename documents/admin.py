@@ -91,7 +91,7 @@ class DocumentAdmin(ScopedAdmin):
     """
 
     pages = {"change": DocumentPage}
-    menu_position = 30
+    menu_position = 25
     actions = None
     list_per_page = 50
     sortable_by = ()

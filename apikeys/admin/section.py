@@ -136,8 +136,9 @@ class ApiKeyAdmin(ScopedAdmin):
             if days[key.pk]
         ]
         others = sum(used.values()) - sum(row["requests"] for row in rows)
+        summed = report.summed(days.values())
         return [
-            report.panel(report.summed(days.values()), workspace_id__exact=workspace.pk),
+            report.panel(summed, workspace.name, workspace_id__exact=workspace.pk),
             render_to_string("admin/apikeys/panel.html", {"rows": rows, "others": others}),
         ]
 

@@ -143,7 +143,7 @@ def test_start_page_of_an_admin_has_a_chart_of_own_workspaces(
     used(acme.key.pk, acme.workspace.pk, ok=1190, errors=8, limited=6, downloads=36)
     used(umbrella.key.pk, umbrella.workspace.pk, ok=7777)
     text = text_of(start(acme.admin))
-    assert "Last 30 days requests 1,204 downloads 36 refused 14 over the limit 6" in text
+    assert "Acme, last 30 days requests 1,204 downloads 36 refused 14 over the limit 6" in text
     assert f"{acme.key.prefix}… Acme sync was over the limit. 6 requests refused today" in text
     assert "Keys, last 30 days" in text
     assert "Umbrella" not in text
@@ -176,4 +176,4 @@ def test_part_of_the_start_page_fails_alone(acme: Tenant, monkeypatch: pytest.Mo
     monkeypatch.setattr("config.console.lists.fetch", late)
     text = text_of(start(acme.admin))
     assert "Log: not available at the moment. Reload the page." in text
-    assert "Last 30 days requests 5" in text
+    assert "Acme, last 30 days requests 5" in text

@@ -21,7 +21,7 @@ from tests.support.webhooks import delivered
 from workspaces.models import Membership
 
 PICTURES = ROOT / "docs" / "pictures"
-# Of its window, in pixels: what a README shows without scrolling.
+# Of the window, in pixels; a picture shows what is below it too.
 SIZE = {"width": 1280, "height": 720, "deviceScaleFactor": 1, "mobile": False}
 ADMIN, SUPPORT, OPERATOR = "ada@acme.example", "sam@support.example", "olga@operator.example"
 # A page's name → who sees it, its address with the ids in it, a text on it.
@@ -62,10 +62,12 @@ def ids(browser: Browser, service: Server) -> Iterator[dict[str, object]]:
 
 
 def take(browser: Browser, name: str) -> None:
-    """Keeps a picture of the window, if it is wanted."""
+    """Keeps a picture of the whole page, if it is wanted."""
     browser.cdp("Emulation.setDeviceMetricsOverride", **SIZE)
     with browser.preferring("light"):
-        picture = browser.cdp("Page.captureScreenshot")
+        height = browser.driver.execute_script("return document.documentElement.scrollHeight")
+        clip = {"x": 0, "y": 0, "width": SIZE["width"], "height": height, "scale": 1}
+        picture = browser.cdp("Page.captureScreenshot", clip=clip, captureBeyondViewport=True)
     browser.cdp("Emulation.clearDeviceMetricsOverride")
     if browser.pictures:
         Path(PICTURES / f"{name}.png").write_bytes(base64.b64decode(picture["data"]))
