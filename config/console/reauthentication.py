@@ -14,6 +14,8 @@ from django.dispatch import receiver
 from django.http import HttpRequest, HttpResponseRedirect
 from django.urls import reverse
 
+from config.request.redaction import cut_raw_keys
+
 RECENT_SECONDS = 15 * 60
 _KEY = "password_entered_at"  # of the session: seconds since 1970
 
@@ -39,7 +41,7 @@ def asks_for_password(view: Callable[..., Any]) -> Callable[..., Any]:
         try:
             return view(request, *args, **kwargs)
         except PasswordNeeded:
-            query = urlencode({"next": request.get_full_path()})
+            query = urlencode({"next": cut_raw_keys(request.get_full_path())})
             url = f"{reverse('admin:confirm_password')}?{query}"
             return HttpResponseRedirect(url, preserve_request=True)
 

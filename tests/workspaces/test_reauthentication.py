@@ -103,14 +103,15 @@ def test_form_that_was_sent_too_late_is_sent_after_the_password(
 ) -> None:
     url = reverse("admin:apikeys_apikey_add")
     opened = hidden(staff.signed_in(acme.admin).get(url))
-    form = {**opened, "name": "CRM <sync>", "some-token": "x", "other": acme.raw}
+    opened |= {"name": "CRM <sync>", "expires": "90"}
+    form = {**opened, "some-token": "x", "other": acme.raw}
     # With 307, a browser sends its fields to the next page.
     asking = client.post(url, form)
     assert asking.status_code == 307
     wrong = {"confirm-password": "wrong"}
     page = client.post(asking["Location"], form)
     again = client.post(asking["Location"], hidden(page) | wrong)
-    assert hidden(again) == hidden(page) == {"waiting": "yes", "name": "CRM <sync>", **opened}
+    assert hidden(again) == hidden(page) == {"waiting": "yes", **opened}
     sent = hidden(again) | {"confirm-password": PASSWORD}
     back = client.post(asking["Location"], sent)
     assert (back.status_code, back["Location"]) == (307, url)
