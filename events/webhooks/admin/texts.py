@@ -48,7 +48,7 @@ def warning(endpoint: Endpoint) -> SafeString:
     """Its explanation, for the start page."""
     link = page_link(ENDPOINT, endpoint.name, endpoint.pk)
     text = format_html("{} Webhook {}: {}", state_pill(endpoint), link, explanation(endpoint))
-    return text if endpoint.enabled else Bad(text)
+    return Bad(text)
 
 
 def sent_once(endpoint: Endpoint) -> str:
