@@ -31,10 +31,10 @@ def test_actor_is_the_user_who_is_signed_in(acme: Tenant) -> None:
 @pytest.mark.parametrize(
     ("words", "command"),
     [
-        (["/srv/manage.py", "issue_key", "secret"], "manage.py issue_key"),
-        (["manage.py"], "manage.py"),
-        (["/usr/bin/tool", "secret"], "tool"),
-        ([""], ""),
+        (["/srv/manage.py", "issue_key", "secret"], "command issue_key"),
+        (["manage.py"], "command"),
+        (["/usr/bin/tool", "secret"], "command"),
+        ([""], "command"),
     ],
 )
 def test_actor_outside_of_a_request_is_the_system_s_user_and_the_command(
@@ -43,14 +43,14 @@ def test_actor_outside_of_a_request_is_the_system_s_user_and_the_command(
     monkeypatch.setattr("sys.argv", words)
     monkeypatch.delenv("SUDO_USER", raising=False)
     me = pwd.getpwuid(os.getuid()).pw_name
-    assert actor() == f"{me} ({command})"
+    assert actor() == f"{me}, by {command}"
     for claimed, quoted in (
         ("petra", "'petra'"),
         ("a)\udce9\n", "'a)\\udce9\\n'"),
         ("x" * 99, "'xxx"),
     ):
         monkeypatch.setenv("SUDO_USER", claimed)
-        assert actor().startswith(f"{me} ({command}, sudo says {quoted}")
+        assert actor().startswith(f"{me}, by {command}, sudo says {quoted}")
         assert len(actor()) < 120
 
 

@@ -110,7 +110,7 @@ def test_evidence_export_is_in_the_audit_log_and_only_in_later_files(lease: Docu
         "Acme",
     )
     assert entry.detail == f"{len(entry_ids(lease))} entries with proof, 0 not sealed yet"
-    assert entry.person.endswith(")")  # the system's user (the command)
+    assert entry.person.endswith(", by command")  # the system's user
     [later] = parsed(lease.id)["unsealed"]
     assert later["action"] == "document.evidence_exported"
 
