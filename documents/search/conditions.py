@@ -25,15 +25,10 @@ _WORDS = r"""
 
 
 class Word(NamedTuple):
-    """A word that is searched for: the beginning of one of the title's.
+    """A word that is searched for: the beginning of one of the title's."""
 
-    Attributes:
-        part: of a folded title that has the word.
-        beginnings: the longest that are tokens. Such a title has all of them.
-    """
-
-    part: str
-    beginnings: list[str]
+    part: str  # of a folded title that has the word
+    beginnings: list[str]  # the longest that are tokens: such a title has all of them
 
 
 def words_of(title: str) -> list[Word]:

@@ -37,23 +37,14 @@ class Range(NamedTuple):
 
 
 class Search(NamedTuple):
-    """What is searched for, and in which order it comes.
+    """What is searched for, and in which order it comes."""
 
-    Attributes:
-        statuses: the document has one of these; () for any.
-        recipient: a recipient has this e-mail address, in any case.
-        recipient_status: a recipient has this status; with `recipient`, that recipient.
-        title: each of its words is the beginning of one of the title's.
-        ranges: those that were given.
-        sort: one of SORTS: newest first; documents without that time are not found.
-    """
-
-    statuses: tuple[str, ...]
-    recipient: str | None
-    recipient_status: str | None
-    title: str | None
-    ranges: tuple[Range, ...]
-    sort: str
+    statuses: tuple[str, ...]  # the document has one of these; () for any
+    recipient: str | None  # a recipient has this e-mail address, in any case
+    recipient_status: str | None  # a recipient has this status; with `recipient`, that recipient
+    title: str | None  # each of its words is the beginning of one of the title's
+    ranges: tuple[Range, ...]  # those that were given
+    sort: str  # one of SORTS: newest first; documents without that time are not found
 
 
 # In the order of the OpenAPI document.

@@ -38,17 +38,11 @@ _SETTINGS = """
 
 
 class SearchPage(NamedTuple):
-    """A page of a search.
+    """A page of a search."""
 
-    Attributes:
-        rows: of the documents that match, with DOCUMENT_COLUMNS.
-        next: the position behind the page; None if nothing more can follow.
-        searched_to: how far was looked, if that is why the page is not full.
-    """
-
-    rows: list[list[Any]]
-    next: DocumentPosition | None
-    searched_to: datetime | None = None
+    rows: list[list[Any]]  # of the documents that match, with DOCUMENT_COLUMNS
+    next: DocumentPosition | None  # the position behind the page; None if nothing more can follow
+    searched_to: datetime | None = None  # how far was looked, if that is why the page is short
 
 
 def search(
