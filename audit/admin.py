@@ -29,7 +29,7 @@ from config.console import lists
 from config.console.base import request_user
 from config.console.formatting import Bad, code_spans, isolated, pill, time_tag
 from config.console.identify import Kind
-from config.console.links import DOCUMENT, LOG, WORKSPACE, key_link, list_link, page_link
+from config.console.links import DOCUMENT, ENDPOINT, LOG, WORKSPACE, key_link, list_link, page_link
 from config.console.reauthentication import recent_sign_in_required
 from config.templatetags.console import copyable
 
@@ -39,6 +39,8 @@ LATEST = 5  # on the start page
 KINDS = {"downloads": ~NO_DOWNLOADS, "changes": NO_DOWNLOADS}
 # An export may be of one workspace; a key has one.
 _IN_WORKSPACES = {"workspace", "(workspace)", "key"}
+# The webhook that a detail names: "https://hooks.example.com/… (its id): …".
+_WEBHOOK = re.compile(r"(\S+) \(([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\)")
 # A spreadsheet treats a cell that begins with one of these as a formula (OWASP, CSV injection);
 # this includes the full-width forms. Where `;` or tabs separate cells, one may begin within ours,
 # also after a quotation mark.
@@ -170,31 +172,25 @@ class AuditEntryAdmin(ScopedAdmin, lists.LogAdmin):
         parts = [
             key if row.person else "",  # a key that acted itself is who did it
             page_link(DOCUMENT, row.document_title, row.document_id) if row.document_id else "",
-            row.member,
+            list_link(LOG, row.member, person=row.member),
             row.file_type,
             row.byte_range and f"bytes {row.byte_range}",
-            " ".join(row.detail.split()),
+            detail_of(row),
         ]
         what = format_html_join(", ", "{}", ((isolated(part),) for part in parts if part))
-        return lists.Line(row.action_label, row.colour, isolated(row.person) or key, what)
+        who = list_link(LOG, row.person, person=row.person) or key
+        return lists.Line(row.action_label, row.colour, who, what)
 
     def facts(self, request: HttpRequest, row: AuditEntry) -> Iterable[tuple[str, Any]]:
-        document, key = row.document_id, row.key_id
-        yield "Time", time_tag(row.created_at)
-        yield "Detail", row.detail
-        yield "User", list_link(LOG, row.person, person=row.person)
-        yield "Account", list_link(LOG, row.member, person=row.member)
-        if key:
-            link = key_link(row, LOG, own=not scope_of(request).everything)
-            yield "API key", format_html("{} {}", link, copyable(key))
+        """What its line does not say already."""
+        document = row.document_id
+        yield "API key", copyable(row.key_id)
         if document:
-            link = page_link(DOCUMENT, row.document_title, document)
             entries = list_link(LOG, "its entries", document_id__exact=document)
-            yield "Document", format_html("{} {}, {}", link, copyable(document), entries)
+            yield "Document", format_html("{} {}", copyable(document), entries)
             if keys.set_up():
                 url = reverse("admin:documents_document_evidence", args=[document])
                 yield "Evidence", format_html('<a href="{}">Download</a>', url)
-        yield "File", " ".join(filter(None, (row.file_type, row.byte_range)))
         yield "File SHA-256", copyable(row.file_sha256)
         if row.workspace_id:
             link = page_link(WORKSPACE, row.workspace_name, row.workspace_id)
@@ -234,6 +230,16 @@ class AuditEntryAdmin(ScopedAdmin, lists.LogAdmin):
         words = slugify("-".join(part.replace("/", "-") for part in parts if part))
         name = f"audit-log-{words[:120]}.csv"
         return send(request, make, name=name, content_type="text/csv; charset=utf-8")
+
+
+def detail_of(entry: AuditEntry) -> SafeString | str:
+    """On one line; a webhook is a link to its page instead of its id."""
+    text = " ".join(entry.detail.split())
+    named = _WEBHOOK.match(text) if entry.action.startswith("webhook.") else None
+    if named is None:
+        return text
+    rest = isolated(text[named.end() :])
+    return format_html("{}{}", page_link(ENDPOINT, *named.groups()), rest)
 
 
 def seal_of(entry: AuditEntry) -> SafeString | str:

@@ -87,7 +87,7 @@ class RefusedRequestAdmin(ScopedAdmin, lists.LogAdmin):
     def needs_a_look(self) -> Iterable[tuple[UUID, SafeString]]:
         return [*overview.over_the_limit(), *overview.still_asking()]
 
-    # --- Requests with a deleted key, which admins find by the whole Request-Id only
+    # --- Requests with a deleted or mistyped key, which admins find by the whole Request-Id only
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[RefusedRequest]:
         scope = scope_of(request)
@@ -109,23 +109,22 @@ class RefusedRequestAdmin(ScopedAdmin, lists.LogAdmin):
         return lists.Line(word, colour, who, isolated(reason(request, row)))
 
     def facts(self, request: HttpRequest, row: RefusedRequest) -> Iterable[tuple[str, Any]]:
-        yield "Time", time_tag(row.created_at)
+        """What its line does not say already."""
         if row.requests > 1:
-            last = time_tag(row.last_at)
-            yield "Requests", format_html("{}, the last one {}", f"{row.requests:,}", last)
+            yield "Last request", time_tag(row.last_at)
         if row.others:
             yield "Others", f"{row.others:,} different ones in this minute were only counted"
         yield "Cause", row.cause
-        yield "Response", row.response_text
-        yield "Reason", reason(request, row)
-        yield "API key", key_link(row, REFUSED, own=not scope_of(request).everything)
+        if row.response_text != reason(request, row):
+            yield "Response", row.response_text
         yield "Workspace", page_link(WORKSPACE, row.workspace_name, row.workspace_id)
-        yield "Address", row.address
+        yield "Address", row.address if row.key_prefix else ""  # it is who asked, without a key
         yield "User agent", row.user_agent
         yield "Request", format_html("<code>{} {}</code>", row.method, isolated(row.path))
         kept = f"of the first one; {len(row.request_ids)} are kept" if row.requests > 1 else ""
         yield "Request id", format_html("{} {}", copyable(row.request_ids[0].hex), kept)
-        yield "Audit log", list_link(LOG, "Entries of the key", key_id__exact=row.key_id)
+        if row.key_id:
+            yield "Audit log", list_link(LOG, "Entries of the key", key_id__exact=row.key_id)
 
 
 def reason(request: HttpRequest, row: RefusedRequest) -> str:

@@ -74,7 +74,7 @@ def _refused(key: ApiKey, at: datetime, chance: random.Random) -> RefusedRequest
         status=404,
         response_text=str(DocumentNotFound.default_detail),
         cause=DocumentNotFound.default_code,
-        reason="no document has this id",
+        reason=str(DocumentNotFound.default_detail),
         method="GET",
         path=f"/api/v1/documents/{id}",
         address="203.0.113.7",

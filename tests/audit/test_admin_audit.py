@@ -9,7 +9,7 @@ from django.test import Client
 from django.urls import reverse
 
 from audit.models import Action, AuditEntry
-from tests.support import factories
+from tests.support import factories, webhooks
 from tests.support.cast import page_of
 from tests.support.factories import Tenant, at, uid
 from tests.support.staff import (
@@ -103,10 +103,13 @@ def test_audit_list_opens_an_entry_and_leads_to_what_it_names(acme: Tenant, sam:
     key = reverse("admin:apikeys_apikey_change", args=[acme.key.id])
     for client in (sam, signed_in(acme.admin)):
         html = body(client.get(page_of(entry)))
-        moment = f"{entry.created_at:%Y-%m-%d %H:%M:%S} UTC"
+        times = (f"{entry.created_at:%-d %B %Y}, UTC", f"{entry.created_at:%H:%M:%S}")
         named = (document.id, acme.key.id, entry.request_id, entry.file_sha256)
-        for text in (moment, "Document downloaded", "original", "127.0.0.1", *map(str, named)):
+        for text in (*times, "Document downloaded", "original", "127.0.0.1", *map(str, named)):
             assert text in html
+        opened = html.partition('id="open"')[2].partition('class="row"')[0]
+        for text in ("Lease &lt;b&gt;", "original", acme.key.name):
+            assert opened.count(text) == 1, text
         assert f'<a href="{page}">Lease &lt;b&gt;</a>' in html
         assert acme.raw not in html
         assert entry.file_sha256 not in body(client.get(HISTORY))
@@ -118,6 +121,17 @@ def test_audit_list_opens_an_entry_that_is_on_another_page(sam: Client) -> None:
     page = shown(sam, f"?open={made[70].pk}")
     assert ids(page.result_list) == ids(made[70:])
     assert ids(shown(sam, page.newer_url).result_list) == ids(made[20:70])
+
+
+def test_audit_list_names_a_webhook_by_a_link_instead_of_its_id(acme: Tenant, sam: Client) -> None:
+    hook = webhooks.endpoint(acme)
+    detail = f"{webhooks.PUBLIC_URL} ({hook.pk}): document.completed, <b>"
+    [entry] = happened(**of(acme.workspace, action=Action.WEBHOOK_CREATED, detail=detail))
+    link = f'<a href="{page_of(hook)}">{webhooks.PUBLIC_URL}</a>'
+    for url in (HISTORY, page_of(entry)):
+        html = body(sam.get(url))
+        assert f"{link}: document.completed, &lt;b&gt;" in html
+        assert f"({hook.pk})" not in html
 
 
 # --- Filters

