@@ -34,6 +34,7 @@ def _of_key(row: RefusedRequest, key: ApiKey | None, deleted: AuditEntry | None)
     if key is None:
         return f"No key of this service begins with {row.key_prefix}."
     if key.digest != row.sent_digest:
+        row.claimed_workspace_id = key.workspace_id
         return f"What was sent begins like the key “{key.name}”, but the rest differs."
     row.identify(key.snapshot())
     if key.revoked_at:

@@ -80,23 +80,39 @@ def test_filters_narrow_the_list(acme: Tenant, umbrella: Tenant, sam: Client) ->
     assert errors(sam, "?status__exact=418", LIST)
 
 
-def test_request_of_a_deleted_key_is_found_by_an_admin_who_has_its_whole_request_id(
-    acme: Tenant, umbrella: Tenant, flusher: ModuleType
+@pytest.mark.parametrize("deleted", [True, False])
+def test_request_of_a_deleted_or_mistyped_key_is_found_by_an_admin_who_has_its_whole_request_id(
+    acme: Tenant, umbrella: Tenant, flusher: ModuleType, deleted: bool
 ) -> None:
     """Its first characters are no secret: whoever knows them could fill a list of the workspace."""
-    acme.key.delete_by(by=acme.admin)
-    response = acme.get("/me")
+    if deleted:
+        acme.key.delete_by(by=acme.admin)
+    response = get("/api/v1/me", f"Bearer {acme.key.prefix}{'Z' * 32}")
     flusher.flush()
     row = RefusedRequest.objects.get()
     ada, stranger = signed_in(acme.admin), signed_in(umbrella.admin)
     query = f"?request_id={response.headers['request-id']}"
     assert seen(ada, query) == [row.pk]
-    assert "which was deleted at" in html(ada.get(f"{LIST}{query}&open={row.pk}"))
+    reason = "which was deleted at" if deleted else "but the rest differs"
+    assert reason in html(ada.get(f"{LIST}{query}&open={row.pk}"))
     for each in ("", f"?path__exact={row.path}", f"?workspace_id__exact={acme.workspace.pk}"):
         assert seen(ada, each) == []
     assert seen(stranger, query) == []
     assert "This Request-Id is not kept" in html(stranger.get(f"{LIST}{query}"))
     assert stranger.get(f"{LIST}{query}&open={row.pk}").status_code == 404
+
+
+def test_opened_request_says_each_thing_once(acme: Tenant, sam: Client) -> None:
+    why = {"response_text": "The key is not valid.", "reason": "No Authorization header."}
+    [unknown] = refused(status=401, address="192.0.2.0/24", **why)
+    [missing] = refused(**of_key(acme), address="192.0.2.7")
+    for row, once in (
+        (unknown, (unknown.response_text, unknown.reason, unknown.address)),
+        (missing, (missing.response_text, missing.address, acme.key.prefix, "Entries of the key")),
+    ):
+        page = html(sam.get(f"{LIST}?status__exact={row.status}&open={row.pk}"))
+        assert {text: page.count(text) for text in once} == dict.fromkeys(once, 1)
+        assert ("Entries of the key" in page) == bool(row.key_id)
 
 
 OF_KEY, OF_WORKSPACE = ({f"refused_{of}", f"refused_{of}_status"} for of in ("key", "workspace"))
