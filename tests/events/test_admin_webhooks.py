@@ -251,7 +251,8 @@ def test_webhook_failed_deliveries_are_sent_again(hook: Endpoint, ada: Client) -
     assert "again: 0." in body(ada.post(page_of(hook, "again"), follow=True))
     states = Delivery.objects.in_bulk([accepted.pk, test.pk])
     assert [states[each.pk].state for each in (accepted, test)] == ["DELIVERED", "FAILED"]
-    ada.post(page_of(accepted, "again"))
+    assert "data-live" not in body(ada.get(page_of(accepted)))
+    assert "data-live" in body(ada.post(page_of(accepted, "again"), follow=True))
     accepted.refresh_from_db()
     assert accepted.state == "PENDING"
     assert newest(Action.WEBHOOK_SENT_AGAIN).detail.endswith(f": {accepted.public_event_id}")
@@ -336,6 +337,14 @@ def test_delivery_names_its_document_with_a_link(
             assert link in body(client.get(url)), url
     type(document).objects.update(workspace=umbrella.workspace)
     assert "Mutual NDA" not in body(ada.get(DELIVERIES))
+
+
+def test_webhook_s_page_does_not_name_it_beside_each_delivery(hook: Endpoint, ada: Client) -> None:
+    delivery = webhooks.delivered(hook)
+    link = f'<a href="{page_of(hook)}">'
+    assert link not in body(ada.get(page_of(hook)))
+    for url in (DELIVERIES, page_of(delivery)):
+        assert body(ada.get(url)).count(link) == 1
 
 
 def test_webhook_that_is_switched_off_retries_nothing(

@@ -25,6 +25,7 @@ from events.webhooks.admin.actions import SendAgain
 from events.webhooks.admin.texts import sent_once
 from events.webhooks.models import TEST_EVENT, Attempt, Delivery, DeliveryState, Endpoint
 
+SOON = "as soon as possible"
 COLOURS: dict[str, str] = {DeliveryState.DELIVERED: "ok", DeliveryState.FAILED: "bad"}
 
 
@@ -83,7 +84,6 @@ class DeliveryAdmin(ScopedAdmin, lists.LogAdmin):
         return lists.Line(word, colour, who, what)
 
     def facts(self, request: HttpRequest, row: Any) -> Iterable[tuple[str, Any]]:
-        yield "Added", time_tag(row.created_at)
         yield "Workspace", page_link(WORKSPACE, row.workspace_name, row.workspace_id)
         yield "Event", copyable(row.public_event_id)
 
@@ -96,6 +96,7 @@ class DeliveryAdmin(ScopedAdmin, lists.LogAdmin):
                 (each, outcome(each))
                 for each in Attempt.objects.filter(delivery=row).order_by("number")
             ],
+            "live": next_attempt(row) == SOON,
             "may_send": may_change(request, row.endpoint) and was_attempted,
         }
         more = render_to_string("admin/webhooks/delivery.html", context, request)
@@ -135,5 +136,5 @@ def next_attempt(delivery: Delivery) -> SafeString | str:
     if when := sent_once(delivery.endpoint):
         return when
     if delivery.next_attempt_at <= timezone.now():
-        return "as soon as possible"
+        return SOON
     return time_tag(delivery.next_attempt_at)
