@@ -28,7 +28,7 @@ from documents.permissions import may_view
 from documents.timeline import MOST, downloads, entries_of, timeline
 
 PILLS = {"COMPLETED": "ok", "DECLINED": "bad", "EXPIRED": "bad"}  # of other statuses: "quiet"
-# A recipient's circle: its colour and its sign. Of other statuses, it has the order.
+# A recipient's circle: its colour and its sign.
 CIRCLES = {
     "SIGNED": ("ok", "✓"),
     "APPROVED": ("ok", "✓"),
@@ -64,9 +64,10 @@ class DocumentPage(ObjectPage):
             "state": section.state(document),
             "has_evidence": set_up(),
             "people": [
-                (each, *CIRCLES.get(each.status, ("quiet", each.order)), since(each))
+                (each, *CIRCLES.get(each.status, ("quiet", "…")), since(each))
                 for each in recipients
             ],
+            "in_order": document.signing_order == Document.SigningOrder.SEQUENTIAL,
             "timeline": timeline(self.request, document, recipients, entries),
             "downloads": list(downloads(self.request, entries)),
             "is_whole": len(entries) < MOST,

@@ -19,6 +19,7 @@ from config.console.lists import (
     LogFilter,
     Position,
     any_of,
+    day,
 )
 from documents.api.documents import DocumentPosition
 from documents.models import Document, DocumentStatus, RecipientStatus
@@ -45,6 +46,7 @@ class DocumentFilter(LogFilter):
         widget=forms.TextInput({"type": "search", "autocomplete": "off"}),
     )
     customer = forms.CharField(label="Which customer?", required=False, max_length=TEXT_MAX)
+    since, until = day("Created from"), day("Created to, inclusive")
     status = any_of("Status", DocumentStatus.choices)
     recipient_status = any_of("Recipient’s status", RecipientStatus.choices)
     ids: list[UUID]  # what `q` finds, whatever other filters but the workspace say
@@ -139,7 +141,7 @@ class DocumentChangeList(LogChangeList):
     @property
     def empty_text(self) -> str:
         if self.form.ids and not self.form.workspace_id:
-            return "No document has this id. Deleted documents are found too."
+            return "There is no such document. Deleted documents are found too."
         if not self.form.workspace_id:
             return "Which customer? Titles and recipients are searched within one workspace."
         if self.older_url:

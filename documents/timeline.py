@@ -29,7 +29,7 @@ class Event:
     at: datetime
     what: str
     more: str = ""  # HTML
-    kind: str = ""  # "download", or "ended" if no signature can follow
+    kind: str = ""  # "download", "future", or "ended" if no signature can follow
     gap: str = ""  # since the event before, if that is long
 
 
@@ -100,7 +100,7 @@ def _of_fields(document: Document) -> Iterator[Event]:
     if expires and expires <= now and document.status == Document.Status.EXPIRED:
         yield Event(expires, "Expired", kind="ended")
     if expires and expires > now and document.status in OPEN:
-        yield Event(expires, "Expires")
+        yield Event(expires, "Expires", kind="future")
 
 
 def _of_recipient(recipient: Recipient) -> Iterator[Event]:

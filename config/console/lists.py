@@ -152,7 +152,7 @@ class LogFilter(ListFilter):
     """Days are those of a zone, which `times.js` sets; UTC without it."""
 
     workspace_id__exact = linked("Workspace")
-    since, until = day("From"), day("To")
+    since, until = day("From"), day("To, inclusive")
     zone = linked("Time zone", forms.CharField)
     within = any_of("Time", [(each, PERIODS[each][0]) for each in PERIODS], forms.HiddenInput)
 

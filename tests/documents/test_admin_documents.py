@@ -112,9 +112,9 @@ def test_document_page_shows_its_people_what_happened_and_who_downloaded_it(
     people, timeline, downloads = (
         text_of(part) for part in re.findall(r"(?s)<section.*?</section>", html)
     )
-    assert "✕ Ann 1. Declined" in people
+    assert "✕ Ann Declined" in people
     assert "Too &lt;dear&gt;" in people
-    assert "2 Bob 2. Pending" in people
+    assert "… Bob Pending" in people
     assert re.findall(r"\d{4}-\d\d-\d\d", timeline) == ["2026-03-01", "2026-03-04", str(today())]
     assert "3 days" in timeline.replace("\xa0", " ")
     assert "Sent 09:00:00" not in timeline
@@ -122,6 +122,8 @@ def test_document_page_shows_its_people_what_happened_and_who_downloaded_it(
     assert "and once more that day" in timeline
     assert "127.0.0.1, acme-sync/2.0" in downloads
     assert downloads.endswith("2 All entries of this document ›")
+    Document.objects.update(signing_order="SEQUENTIAL")
+    assert "… Bob 2. Pending" in text_of(body(sam.get(page_of(document))))
 
 
 def test_document_page_that_is_not_shown_is_not_recorded(
@@ -210,10 +212,13 @@ def test_timeline_says_once_when_a_document_expires_or_has_expired(
     acme: Tenant, sam: Client
 ) -> None:
     past, future = at("2026-03-01 09:00:00"), at("2126-03-01 09:00:00")
-    for status, expires, text in (("SENT", future, "Expires"), ("EXPIRED", past, "Expired")):
+    for status, expires, kind, text in (
+        ("SENT", future, "future", "Expires"),
+        ("EXPIRED", past, "ended", "Expired"),
+    ):
         document = factories.document(acme.workspace, status, sent_at=future, expires_at=expires)
         html = body(sam.get(page_of(document)))
-        assert re.findall(r"<b>(Expire[sd])", html) == [text]
+        assert re.findall(r'<li class="(\w+)">.*<b>(Expire[sd])', html) == [(kind, text)]
 
 
 def test_documents_admin_names_a_parameter_that_is_not_valid(lease: Document, sam: Client) -> None:
