@@ -103,8 +103,12 @@ def test_request_of_a_deleted_or_mistyped_key_is_found_by_an_admin_who_has_its_w
 
 
 def test_opened_request_says_each_thing_once(acme: Tenant, sam: Client) -> None:
-    why = {"response_text": "The key is not valid.", "reason": "No Authorization header."}
-    [unknown] = refused(status=401, address="192.0.2.0/24", **why)
+    [unknown] = refused(
+        status=401,
+        response_text="The key is not valid.",
+        reason="No Authorization header.",
+        address="192.0.2.0/24",
+    )
     [missing] = refused(**of_key(acme), address="192.0.2.7")
     for row, once in (
         (unknown, (unknown.response_text, unknown.reason, unknown.address)),
