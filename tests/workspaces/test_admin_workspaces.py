@@ -132,6 +132,14 @@ def test_member_is_told_which_admins_to_ask(acme: Tenant, umbrella: Tenant) -> N
     html = text_of(body(bob.get(reverse("admin:index"))))
     assert f"Ask an admin of your workspace to make you one too. Acme: {acme.admin}" in html
     assert str(umbrella.admin) not in html
+    assert "second factor" not in html
+
+
+def test_user_without_a_workspace_is_told_that_staff_need_a_second_factor(db: None) -> None:
+    new = factories.user("new@service.example", is_staff=True)
+    html = text_of(body(staff.signed_in(new).get(reverse("admin:index"))))
+    assert "set up a second factor" in html
+    assert "an admin of your workspace" not in html
 
 
 def test_workspace_page_has_usage_for_support_and_the_states_of_keys_for_operators(
