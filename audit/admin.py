@@ -36,6 +36,7 @@ from config.templatetags.console import copyable
 BATCH = 2000  # entries that an export reads and sends at a time; no more are ever in memory
 MOST_OF_A_REQUEST = 20
 LATEST = 5  # on the start page
+MINOR = Q(action__in=[Action.FILE_IMPORTED, Action.DOCUMENT_VIEWED])  # the import has an entry
 KINDS = {"downloads": ~NO_DOWNLOADS, "changes": NO_DOWNLOADS}
 # An export may be of one workspace; a key has one.
 _IN_WORKSPACES = {"workspace", "(workspace)", "key"}
@@ -141,10 +142,10 @@ class AuditEntryAdmin(ScopedAdmin, lists.LogAdmin):
         return {"audit log": [Bad(code_spans(text)) for text in state.read().warnings()]}
 
     def panels(self, request: HttpRequest) -> list[SafeString]:
-        """The last entries of the workspace that is looked at."""
+        """The last entries of the workspace that is looked at, without those of little interest."""
         if scope_of(request).everything:
             return []
-        newest = lists.fetch(self.get_queryset(request), None, LATEST)
+        newest = lists.fetch(self.get_queryset(request).exclude(MINOR), None, LATEST)
         return [self.panel(request, "Last in the log", newest, reverse(LOG))]
 
     def get_urls(self) -> list[URLPattern]:

@@ -19,7 +19,7 @@ _WRITABLE = """
 
 
 @asks_service("audit.002", "readyz audit_log", hint=DATABASE)
-def writable() -> None:
+def audit_log_writable() -> None:
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(_WRITABLE)
 

@@ -56,7 +56,7 @@ def asks_service(name: str, *tags: str, hint: str) -> Callable[..., Any]:
                 return []
             found: list[CheckMessage] = []
             try:
-                found.extend(find() or [Info(f"{what}: nothing is wrong.")])
+                found.extend(find() or [Info(f"{what}: OK.")])
             except Exception as exc:
                 why = str(exc).strip().partition("\n")[0] or type(exc).__name__
                 found.append(Error(redact(f"{what}: {why}"), hint=hint))

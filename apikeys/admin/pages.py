@@ -127,10 +127,7 @@ class RollKey(ActionPage):
         warnings = [refusal_warning(self.obj.workspace)]
         if self.obj.replaced_by:
             warnings.append(sentence("rolled", key=self.obj.replaced_by))
-        text = (
-            "A new key beside {}, with the same name and for the same workspace. Both work until "
-            "the present one ends, so that programs can change over."
-        )
+        text = "A new key beside {}, with the same name and for the same workspace."
         return Prompt(
             title=f"Roll “{self.name}”",
             button="Roll the key",

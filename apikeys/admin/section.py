@@ -124,16 +124,19 @@ class ApiKeyAdmin(ScopedAdmin):
         return health(workspace) if workspace else {}
 
     def panels(self, request: HttpRequest) -> list[SafeString]:
-        """Thirty days of the workspace, and of its keys that were used most: from the same rows."""
+        """Thirty days of the workspace, and of its keys, most used first: from the same rows."""
         workspace = own_scope(request).workspace
         days = report.daily(KeyUsage.objects.filter(workspace_id=workspace.pk), "key_id")
         used = {key_id: report.total(each).requests for key_id, each in days.items()}
         keys = list(self.get_queryset(request).order_by(*self.get_ordering(request)))
         keys.sort(key=lambda key: -used.get(key.pk, 0))
         rows = [
-            {"key": key, "chart": report.chart(days[key.pk], small=True), "requests": used[key.pk]}
+            {
+                "key": key,
+                "chart": report.chart(days[key.pk], small=True),
+                "requests": used.get(key.pk, 0),
+            }
             for key in keys[:SHOWN]
-            if days[key.pk]
         ]
         others = sum(used.values()) - sum(row["requests"] for row in rows)
         summed = report.summed(days.values())

@@ -47,13 +47,13 @@ def still_used(workspace: Workspace) -> Iterator[str]:
         workspace_id=workspace.pk,
         created_at__gte=timezone.now() - timedelta(days=1),
         status=401,
-        key_id__isnull=False,  # a key that has ended: all others that get a 401 are unknown
+        key_id__in=ApiKey.objects.filter(workspace=workspace).values("pk"),  # not deleted
     )
     sums = rows.values_list("key_id", "key_name", "key_prefix").annotate(
         sent=Sum(F("requests") + F("others")), last=Max("last_at")
     )
     for id, name, prefix, requests, last in sums.order_by("-last")[:MOST]:
-        key = ApiKey(id=id, name=name, prefix=prefix)  # which may be deleted
+        key = ApiKey(id=id, name=name, prefix=prefix)
         yield Bad(sentence("still_used", key=key, requests=requests, last=last))
 
 

@@ -10,6 +10,7 @@ from apikeys.models import ApiKey
 from apikeys.usage import report
 from apikeys.usage.models import KeyUsage
 from config.console.formatting import ago
+from workspaces.api_access import access_warning
 from workspaces.models import Workspace
 
 register = template.Library()
@@ -31,5 +32,6 @@ def key_states(workspace: Workspace) -> str:
         return "none"
     states = Counter(key.state for key in keys)
     counts = ", ".join(f"{states[each]:,} {each.label.lower()}" for each in State if states[each])
+    refused = ", refused at present" if access_warning(workspace) else ""
     last = max((key.last_used_at for key in keys if key.last_used_at), default=None)
-    return f"{counts}; {f'last used {ago(last)}' if last else 'never used'}"
+    return f"{counts}{refused}; {f'last used {ago(last)}' if last else 'never used'}"

@@ -69,23 +69,21 @@ class RefusedRequestAdmin(ScopedAdmin, lists.LogAdmin):
         return [*suspended_warnings(request), *super().warnings(request)]
 
     def panels(self, request: HttpRequest) -> list[SafeString]:
-        """For support, what was refused; for operators, also workspaces and all requests."""
+        """For support, what was refused and where to look; for operators, also all requests."""
         user = request_user(request)
         if not sees_every_workspace(user):
             return []
         most = overview.refused_most(LATEST)
-        panels = [self.panel(request, "Refused most, last 24 hours", most, reverse(REFUSED))]
-        if is_operator(user):
-            site: Any = self.admin_site
-            panels = [
-                overview.looks(site.needs_a_look()),
-                *panels,
-                overview.everything(),
-            ]
-        return [overview.last_day(), *panels]
+        site: Any = self.admin_site
+        panels = [
+            overview.last_day(),
+            overview.looks(site.needs_a_look()),
+            self.panel(request, "Refused most, last 24 hours", most, reverse(REFUSED)),
+        ]
+        return [*panels, overview.everything()] if is_operator(user) else panels
 
     def needs_a_look(self) -> Iterable[tuple[UUID, SafeString]]:
-        return [*overview.over_the_limit(), *overview.still_asking()]
+        return [*overview.over_the_limit(), *overview.still_asking(), *overview.ended_keys()]
 
     # --- Requests with a deleted or mistyped key, which admins find by the whole Request-Id only
 

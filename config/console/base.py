@@ -111,7 +111,7 @@ class SectionAdmin(ModelAdmin):
         return ""
 
     def needs_a_look(self) -> Iterable[tuple[UUID, SafeString]]:
-        """The ids of workspaces that an operator should look at, and HTML that says why."""
+        """The ids of workspaces that support or an operator should look at, and HTML: why."""
         return ()
 
     def url_of_found(self, found: QuerySet[Any], text: str) -> str:

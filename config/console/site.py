@@ -13,7 +13,6 @@ from django.http import HttpRequest
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, URLResolver, path, reverse
 from django.utils import timezone
-from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.text import capfirst
 
@@ -96,24 +95,26 @@ class ConsoleSite(admin.AdminSite):
         with part_limits(PART_SECONDS):
             for each in shown:
                 late = LATE.format(capfirst(each.nouns))
-                for name, found in part(
-                    partial(each.health, request), {each.nouns: [late]}
-                ).items():
+                looked_at = part(partial(each.health, request), late)
+                own_panels = part(partial(each.panels, request), late)
+                if looked_at is None or own_panels is None:
+                    lines.append(late)
+                for name, found in (looked_at or {}).items():
                     lines += found
                     well += [] if found else [name]
-                box = format_html('<section class="wide"><p>{}</p></section>', late)
-                panels += part(partial(each.panels, request), [box])
+                panels += own_panels or []
         context = {
             "lines": sorted(lines, key=lambda line: getattr(line, "state", "warn")),
             "checks": checks,
             "well": well,
-            "now": timezone.now(),
+            "ok": len(checks.facts if checks else well),
+            "at": checks.at if checks else timezone.now(),
             "panels": panels,
         }
         return super().index(request, {**context, **(extra_context or {})})
 
     def needs_a_look(self) -> dict[UUID, list[SafeString]]:
-        """By workspaces' ids: why an operator should look at them."""
+        """By workspaces' ids: why support or an operator should look at them."""
         found: dict[UUID, list[SafeString]] = {}
         sections: Any = self._registry.values()
         for section in sections:
@@ -122,10 +123,10 @@ class ConsoleSite(admin.AdminSite):
         return found
 
 
-def part(read: Callable[[], T], otherwise: T) -> T:
-    """What is read, or the text if that fails or is late: a part of the page fails alone."""
+def part(read: Callable[[], T], late: str) -> T | None:
+    """What is read; None if that fails or is late: a part of the page fails alone."""
     try:
         return read()
     except Exception:
-        logger.exception("The start page: %s", otherwise)
-        return otherwise
+        logger.exception("The start page: %s", late)
+        return None

@@ -82,6 +82,7 @@ def test_key_page_offers_actions_and_no_change_to_its_admin(acme: Tenant, ada: C
     assert ada.post(page_of(acme.key), {"name": "Other"}).status_code == 405
     for name in ("roll", "revoke", "delete"):
         assert page_of(acme.key, name) in html
+    assert text(ada.get(page_of(acme.key, "roll"))).count("so that programs can change over") == 1
     ApiKey.objects.filter(pk=acme.key.pk).update(expires_at=Now())
     html = text(ada.get(page_of(acme.key)))
     assert page_of(acme.key, "delete") in html

@@ -14,12 +14,15 @@ from django.urls import reverse
 from django.utils import timezone
 
 from apikeys.usage.models import RefusedRequest
-from tests.support import staff
+from events.webhooks.models import Endpoint
+from tests.support import factories, staff
 from tests.support.cast import nodes, page_of, plan, text_of
 from tests.support.client import get
 from tests.support.factories import Tenant, uid
 from tests.support.staff import analyze, asked, errors, of, shown, signed_in
 from tests.support.usage import refused, used
+from tests.support.webhooks import endpoint
+from workspaces.models import Membership
 
 LIST = reverse("admin:usage_refusedrequest_changelist")
 INDEX = reverse("admin:index")
@@ -128,7 +131,7 @@ READ_FROM = {
     f"{LIST}?workspace_id__exact={uid(20, 1)}": OF_WORKSPACE,
     f"{LIST}?request_id={28:08x}{'f' * 24}": {"refused_request"},
     f"{LIST}?path__exact=/api/v1/documents/{uid(30, 3)}": {"refused_path"},
-    INDEX: {"refused_newest", "refused_workspace_status"},
+    INDEX: {"refused_newest", "refused_status", "refused_workspace_status", "refused_key_status"},
 }
 
 
@@ -162,8 +165,11 @@ def test_start_page_of_an_admin_has_a_chart_of_own_workspaces(
 ) -> None:
     used(acme.key.pk, acme.workspace.pk, ok=1190, errors=8, limited=6, downloads=36)
     used(umbrella.key.pk, umbrella.workspace.pk, ok=7777)
+    new, _ = factories.issue(acme.workspace, "Not used yet", acme.admin)
     text = text_of(start(acme.admin))
-    assert "Acme, last 30 days requests 1,204 downloads 36 refused 14 over the limit 6" in text
+    figures = "requests 1,204 downloads 36 refused with a valid key 14 over the limit 6"
+    assert f"Acme, last 30 days {figures}" in text
+    assert f"{new.prefix}… Not used yet 0 never" in text
     assert f"{acme.key.prefix}… Acme sync was over the limit. 6 requests refused today" in text
     assert "Keys, last 30 days" in text
     assert "Umbrella" not in text
@@ -181,10 +187,47 @@ def test_start_page_of_an_admin_names_an_ended_key_that_is_still_used(
     refused(**of_key(acme, status=401, cause="invalid_key"), created_at=timezone.now() - DAY * 2)
     page = start(acme.admin)
     [line] = re.findall(r'<li class="bad">(.*?)</li>', page)
-    named = f"{acme.key.prefix}… Acme sync has ended and is still used. 3 requests refused"
+    named = f"{acme.key.prefix}… Acme sync has ended and is still used. 3 requests got 401"
     assert text_of(line).startswith(named)
     assert reverse("admin:apikeys_apikey_change", args=[acme.key.pk]) in line
     assert "Acme sync" not in start(umbrella.admin)
+    text = text_of(start(staff.support()))
+    assert "Acme ended key still used 3 requests got 401 in 24 hours" in text
+    acme.key.delete_by(by=acme.admin)
+    assert "still used" not in start(acme.admin)
+
+
+def test_start_page_of_support_names_workspaces_that_need_a_look_and_never_says_all_is_well(
+    acme: Tenant, umbrella: Tenant
+) -> None:
+    """Also for an admin of a workspace where nothing is wrong."""
+    endpoint(acme)
+    Endpoint.objects.update(failing_since=timezone.now())
+    assert "All is well." in text_of(start(umbrella.admin))
+    sam = staff.support()
+    Membership.objects.create(workspace=umbrella.workspace, user=sam, role="ADMIN")
+    text = text_of(start(sam))
+    assert "Workspaces that need a look Name Requests of 30 days Why Acme webhook fails" in text
+    assert "checks are OK, looked at" in text
+    assert "All is well" not in text
+
+
+def test_start_page_of_support_has_the_refused_requests_of_24_hours(acme: Tenant) -> None:
+    now = timezone.now()
+    refused(**of_key(acme, requests=296, others=4), created_at=now - timedelta(hours=3))
+    refused(**of_key(acme, status=429, requests=35), created_at=now - timedelta(hours=2))
+    refused(status=401, reason="No Authorization header.")
+    page = start(staff.support())
+    day, most = (
+        page.split(f"<h2>{title}, last 24 hours</h2>")[1].partition("</section>")[0]
+        for title in ("Refused requests", "Refused most")
+    )
+    figures = "refused with a valid key 335 without a valid key 1 over the limit 35 500 0 503 0"
+    assert text_of(day).startswith(figures)
+    assert f'<a href="{LIST}?status__exact=429&amp;within=24h">35</a>' in day
+    assert set(re.findall('<rect class="(.)"', day)) == {"r"}
+    newest_first = ["401", "35 × 429", "296 × 404"]
+    assert re.findall(r'<span class="state \w+">(.+?)</span>', most) == newest_first
 
 
 def test_part_of_the_start_page_fails_alone(acme: Tenant, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -196,4 +239,5 @@ def test_part_of_the_start_page_fails_alone(acme: Tenant, monkeypatch: pytest.Mo
     monkeypatch.setattr("config.console.lists.fetch", late)
     text = text_of(start(acme.admin))
     assert "Log: not available at the moment. Reload the page." in text
+    assert "All is well" not in text
     assert "Acme, last 30 days requests 5" in text

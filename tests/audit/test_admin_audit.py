@@ -54,6 +54,18 @@ def test_audit_list_shows_an_admin_the_own_workspace_s(
         assert ada.get(url).status_code == 404
 
 
+def test_start_page_has_the_last_entries_without_files_and_opened_pages(
+    acme: Tenant, ada: Client
+) -> None:
+    happened(action=Action.DOCUMENT_IMPORTED, **of(acme.workspace))
+    for minor in (Action.FILE_IMPORTED, Action.DOCUMENT_VIEWED):
+        happened(5, action=minor, **of(acme.workspace))
+    last = body(ada.get(reverse("admin:index"))).split("Last in the log")[1]
+    assert "Document imported" in last
+    assert "File imported" not in last
+    assert "page opened" not in last
+
+
 def test_audit_list_of_an_admin_of_several_is_of_one_workspace(
     acme: Tenant, umbrella: Tenant, freebie: Tenant
 ) -> None:

@@ -13,7 +13,7 @@ from pytest_django import Settings
 from redis import RedisError
 
 from apikeys.usage.middleware import BUFFER, Batch
-from audit.checks import writable
+from audit.checks import audit_log_writable
 from config import cache, health
 from config.connections import fetch
 from config.request import metrics
@@ -127,7 +127,7 @@ def test_readiness_writes_to_the_disk_of_postgresql(transactional_db: None) -> N
         return int(fetch(sql, [])[0][0])
 
     before = written()
-    assert [each.id for each in writable(databases=["default"])] == ["audit.I002"]
+    assert [each.id for each in audit_log_writable(databases=["default"])] == ["audit.I002"]
     assert written() > before + 500_000
 
 
