@@ -131,7 +131,14 @@ READ_FROM = {
     f"{LIST}?workspace_id__exact={uid(20, 1)}": OF_WORKSPACE,
     f"{LIST}?request_id={28:08x}{'f' * 24}": {"refused_request"},
     f"{LIST}?path__exact=/api/v1/documents/{uid(30, 3)}": {"refused_path"},
-    INDEX: {"refused_newest", "refused_status", "refused_workspace_status", "refused_key_status"},
+    INDEX: {
+        "refused_newest",
+        "refused_status",
+        "refused_key_status",
+        "refused_workspace_status",
+        "apikeys_apikey_pkey",
+        "workspaces_workspace_pkey",
+    },
 }
 
 
