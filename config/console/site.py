@@ -91,7 +91,8 @@ class ConsoleSite(admin.AdminSite):
         is_operator = isinstance(request.user, User) and request.user.is_superuser
         checks = health.checks(KEPT, WAIT_SECONDS) if is_operator else None
         lines: list[str] = [system.line(each) for each in checks.problems] if checks else []
-        well, panels = [], []
+        well: list[str] = []
+        panels: list[SafeString] = []
         with part_limits(PART_SECONDS):
             for each in shown:
                 late = LATE.format(capfirst(each.nouns))
