@@ -153,7 +153,7 @@ def test_support_finds_out_about_a_download(
     browser.cdp("Emulation.setEmulatedMedia", media="")
     assert shown == {"header": False, ".filters": False, ".log": True}
     reasons = browser.find(".log .row td:nth-child(4)").location["x"]
-    browser.follow(browser.find(".log .open a[href*='key_id']"))
+    browser.follow(browser.find(".log .row a[href*='key_id']"))
     assert browser.clicks == 3
     assert column(browser, 2) == ["Document downloaded", "API key created"]
     assert column(browser, 3)[0] == f"{acme.key.prefix}… Acme sync"
