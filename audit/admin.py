@@ -21,7 +21,7 @@ from django.views.decorators.http import require_GET
 
 from audit.models import COLUMNS, NO_DOWNLOADS, Action, AuditEntry, Checkpoint, folded
 from audit.record import record
-from audit.scope import Scope, ScopedAdmin, scope_of, suspended_warnings
+from audit.scope import Scope, ScopedLogAdmin, scope_of
 from audit.sealing import keys, state
 from audit.sending import send
 from audit.snapshots import WorkspaceSnapshot
@@ -112,11 +112,13 @@ class AuditLogFilter(lists.LogFilter):
     def days(self) -> str:
         """The days as they were typed: "from 2026-11-01 to 2026-11-30"."""
         since, until = self.cleaned_data["since"], self.cleaned_data["until"]
-        return " ".join([f"from {since}"] * bool(since) + [f"to {until}"] * bool(until))
+        first = f"from {since}" if since else ""
+        last = f"to {until}" if until else ""
+        return f"{first} {last}".strip()
 
 
 @admin.register(AuditEntry)
-class AuditEntryAdmin(ScopedAdmin, lists.LogAdmin):
+class AuditEntryAdmin(ScopedLogAdmin):
     """Nobody adds, changes or deletes an entry; the database refuses it too."""
 
     nouns = "log"
@@ -131,9 +133,6 @@ class AuditEntryAdmin(ScopedAdmin, lists.LogAdmin):
 
     def get_filter_form(self, request: HttpRequest) -> AuditLogFilter:
         return AuditLogFilter(request.GET, scope_of(request).everything)
-
-    def warnings(self, request: HttpRequest) -> list[str]:
-        return [*suspended_warnings(request), *super().warnings(request)]
 
     def health(self, request: HttpRequest) -> dict[str, list[str]]:
         """If it is sealed: that it is late, or was found damaged. That concerns all who read it."""

@@ -15,6 +15,7 @@ from django.utils.html import format_html
 from config.console.base import SectionAdmin, request_user
 from config.console.formatting import Bad, isolated
 from config.console.links import parsed
+from config.console.lists import LogAdmin
 
 # The group Support has it, and superusers have every permission.
 READ_ALL = "audit.view_auditentry"
@@ -152,13 +153,20 @@ def look_at(request: HttpRequest, workspace_id: UUID | None) -> None:
         scope.workspace = scope.own.filter(pk=workspace_id).first() or scope.workspace
 
 
-def suspended_warnings(request: HttpRequest) -> list[str]:
-    """That the workspace that is looked at is suspended."""
-    workspace = scope_of(request).workspace
-    if workspace is None or not workspace.suspended:
-        return []
-    text = '{} is suspended: its keys are refused, and deliveries wait. <a href="{}">See why</a>'
-    return [Bad(format_html(text, isolated(workspace), workspace.get_absolute_url()))]
+class ScopedLogAdmin(ScopedAdmin, LogAdmin):
+    """A list of what happened in workspaces."""
+
+    def warnings(self, request: HttpRequest) -> list[str]:
+        """Also that the workspace that is looked at is suspended."""
+        warnings = super().warnings(request)
+        workspace = scope_of(request).workspace
+        if workspace is None or not workspace.suspended:
+            return warnings
+        text = (
+            '{} is suspended: its keys are refused, and deliveries wait. <a href="{}">See why</a>'
+        )
+        url = workspace.get_absolute_url()
+        return [Bad(format_html(text, isolated(workspace), url)), *warnings]
 
 
 def workspace_model() -> Any:

@@ -109,9 +109,10 @@ _last: Future[Checks] | None = None
 def checks(kept: timedelta, seconds: float) -> Checks | None:
     """A result that is not older than `kept`; None if no new one is there after so many seconds."""
     global _last
-    if _last is None or _last.done() and timezone.now() - _last.result().at > kept:
-        _last = _checks_thread.submit(_run)
     last = _last
+    is_old = last is not None and last.done() and timezone.now() - last.result().at > kept
+    if last is None or is_old:
+        last = _last = _checks_thread.submit(_run)
     wait([last], seconds)
     return last.result() if last.done() else None
 

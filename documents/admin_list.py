@@ -74,10 +74,11 @@ class DocumentFilter(LogFilter):
         if not found:
             raise forms.ValidationError("No workspace’s name begins so.")
         if len(found) > 1:
-            queries = (urlencode({"q": text, "workspace_id__exact": each.pk}) for each in found)
-            link = '<a href="?{}">{}</a>'
-            links = zip(queries, (isolated(each.label) for each in found), strict=True)
-            raise forms.ValidationError(format_html_join(", ", link, links))
+            links = (
+                (urlencode({"q": text, "workspace_id__exact": each.pk}), isolated(each.label))
+                for each in found
+            )
+            raise forms.ValidationError(format_html_join(", ", '<a href="?{}">{}</a>', links))
         return found[0].pk
 
     def condition(self) -> Q:

@@ -15,7 +15,7 @@ from django.utils.text import capfirst
 
 from apikeys.usage import overview
 from apikeys.usage.models import RefusedRequest
-from audit.scope import ScopedAdmin, scope_of, sees_every_workspace, suspended_warnings
+from audit.scope import ScopedLogAdmin, scope_of, sees_every_workspace
 from config.console import lists
 from config.console.base import request_user
 from config.console.formatting import isolated, time_tag
@@ -26,7 +26,6 @@ from workspaces.permissions import is_operator
 
 STATUSES = (400, 401, 402, 403, 404, 405, 410, 412, 416, 429, 500, 503)
 MILD = (400, 404)
-WORKSPACES = ("workspace_id", "claimed_workspace_id")
 LATEST = 5  # on the start page
 NOT_KEPT = (
     "This Request-Id is not kept, or of no refused request. Of equal requests in one minute, the "
@@ -52,7 +51,7 @@ class RefusedFilter(lists.LogFilter):
 
 
 @admin.register(RefusedRequest)
-class RefusedRequestAdmin(ScopedAdmin, lists.LogAdmin):
+class RefusedRequestAdmin(ScopedLogAdmin):
     """Which requests were refused, and why: the answer to a quoted Request-Id."""
 
     nouns = "refused requests"
@@ -64,9 +63,6 @@ class RefusedRequestAdmin(ScopedAdmin, lists.LogAdmin):
     def has_module_permission(self, request: HttpRequest) -> bool:
         """The menu leads to the audit log, whose page leads here."""
         return False
-
-    def warnings(self, request: HttpRequest) -> list[str]:
-        return [*suspended_warnings(request), *super().warnings(request)]
 
     def panels(self, request: HttpRequest) -> list[SafeString]:
         """For support, what was refused and where to look; for operators, also all requests."""
@@ -95,8 +91,10 @@ class RefusedRequestAdmin(ScopedAdmin, lists.LogAdmin):
         return self.rows(request).filter(scope.condition() | claimed)
 
     def visible(self, request: HttpRequest) -> Q:
-        visible, claimed = (scope_of(request).visible(f) for f in WORKSPACES)
-        return visible | claimed if visible else visible
+        scope = scope_of(request)
+        if scope.everything:
+            return Q()
+        return scope.visible() | scope.visible("claimed_workspace_id")
 
     # --- A row
 

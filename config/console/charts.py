@@ -71,9 +71,11 @@ class Part(NamedTuple):
 
 def parts_bar(parts: Sequence[Part]) -> SafeString:
     """HTML: one bar, if there are several parts, and a link for each of them."""
-    shown, x, drawn = [part for part in parts if part.number], 0.0, []
-    for part in shown:
-        width = part.number / sum(part.number for part in shown) * 100
+    total, x, drawn = sum(part.number for part in parts), 0.0, []
+    for part in parts:
+        if not part.number:
+            continue
+        width = part.number / total * 100
         drawn.append((part, f"{x:.2f}", f"{width:.2f}"))
         x += width
     return SafeString(render_to_string("admin/parts.html", {"parts": drawn}).strip())

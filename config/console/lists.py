@@ -253,14 +253,16 @@ class LogChangeList(ChangeList):
             yield {
                 "row": row,
                 "line": self.model_admin.line(self.request, row),
-                "url": self.address(**here, **({} if is_open else {OPEN: row.pk})),
+                "url": self.address(**here, **{OPEN: None if is_open else row.pk}),
                 "details": self.model_admin.details(self.request, row) if is_open else "",
             }
 
     @property
     def chips(self) -> list[dict[str, Any]]:
         """The filters that are set."""
-        hidden = ("q", "customer", "zone", *["workspace_id__exact"] * self.one_workspace)
+        hidden = {"q", "customer", "zone"}
+        if self.one_workspace:
+            hidden.add("workspace_id__exact")
         return [
             {"label": field.label, "text": self._shown(field), "url": self.address(**{name: None})}
             for name in self.form.fields

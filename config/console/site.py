@@ -102,7 +102,8 @@ class ConsoleSite(admin.AdminSite):
                     lines.append(late)
                 for name, found in (looked_at or {}).items():
                     lines += found
-                    well += [] if found else [name]
+                    if not found:
+                        well.append(name)
                 panels += own_panels or []
         context = {
             "lines": sorted(lines, key=lambda line: getattr(line, "state", "warn")),

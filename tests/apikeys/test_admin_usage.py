@@ -87,7 +87,7 @@ def test_filters_narrow_the_list(acme: Tenant, umbrella: Tenant, sam: Client) ->
 def test_request_of_a_deleted_or_mistyped_key_is_found_by_an_admin_who_has_its_whole_request_id(
     acme: Tenant, umbrella: Tenant, flusher: ModuleType, deleted: bool
 ) -> None:
-    """Its first characters are no secret: whoever knows them could fill a list of the workspace."""
+    """Anybody may know a key's first characters, and could fill a workspace's list with them."""
     if deleted:
         acme.key.delete_by(by=acme.admin)
     response = get("/api/v1/me", f"Bearer {acme.key.prefix}{'Z' * 32}")

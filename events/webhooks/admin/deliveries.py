@@ -1,4 +1,4 @@
-"""Deliveries in the console: a list, each row of which opens with its body and attempts."""
+"""Deliveries in the console: a list whose rows open with their body and attempts."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -12,7 +12,7 @@ from django.utils import timezone
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from audit.scope import ScopedAdmin, own_scope, suspended_warnings
+from audit.scope import ScopedLogAdmin, own_scope
 from config.api.responses import as_json
 from config.console import lists
 from config.console.formatting import time_tag
@@ -44,7 +44,7 @@ class DeliveryFilter(lists.LogFilter):
 
 
 @admin.register(Delivery)
-class DeliveryAdmin(ScopedAdmin, lists.LogAdmin):
+class DeliveryAdmin(ScopedLogAdmin):
     pages = {"again": SendAgain}
     filter_form = DeliveryFilter
     finds = {Kind.EVENT: ("event_id__exact",)}
@@ -63,9 +63,6 @@ class DeliveryAdmin(ScopedAdmin, lists.LogAdmin):
         rows: QuerySet[Delivery] = super().rows(request).annotate(document_title=title)
         with_attempts = rows.prefetch_related(Prefetch("attempt_set", attempts))
         return with_attempts.select_related("endpoint__workspace")
-
-    def warnings(self, request: HttpRequest) -> list[str]:
-        return [*suspended_warnings(request), *super().warnings(request)]
 
     # --- A row
 

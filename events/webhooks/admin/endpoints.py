@@ -138,7 +138,9 @@ class EndpointAdmin(ScopedAdmin):
         return own_scope(request).workspace is not None
 
     def get_list_display(self, request: HttpRequest) -> tuple[str, ...]:
-        return (*self.list_display, *["workspace"] * (not self.shows_one_workspace(request)))
+        if self.shows_one_workspace(request):
+            return self.list_display
+        return (*self.list_display, "workspace")
 
     def rows(self, request: HttpRequest) -> QuerySet[Endpoint]:
         """With the hosts of their URLs; what follows them may be a secret."""
@@ -154,8 +156,9 @@ class EndpointAdmin(ScopedAdmin):
 
     def warnings(self, request: HttpRequest) -> list[str]:
         """Also why deliveries wait."""
-        own = own_scope(request).workspace
-        return [*map(Bad, filter(None, [own and waiting(own)])), *super().warnings(request)]
+        warnings, own = super().warnings(request), own_scope(request).workspace
+        text = waiting(own) if own else ""
+        return [Bad(text), *warnings] if text else warnings
 
     def health(self, request: HttpRequest) -> dict[str, list[str]]:
         """The workspace's webhooks that the service has switched off, and those that fail now."""
