@@ -39,7 +39,7 @@ class LinkPage(ActionPage):
             about=[
                 "With it, this person can choose a password. It works once, within "
                 f"{passwords.FIRST_PASSWORD_DAYS} days.",
-                "Send it only to this person: whoever opens it can sign in to the account.",
+                "Send it only to this person. Anybody who opens it can sign in to the account.",
             ],
         )
 

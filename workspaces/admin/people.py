@@ -115,9 +115,9 @@ class Invite(PeoplePage):
                     invitation.role_label,
                     isolated(self.obj.label),
                 ),
-                "Send it only to this person: whoever opens it can make the account of that "
-                "address. A new account is marked as one whose address nobody has confirmed, since "
-                "the link was not sent there.",
+                "Send it only to this person. Anybody who opens it can make the account of "
+                "that address. A new account is marked as one whose address nobody has confirmed, "
+                "since the link was not sent there.",
             ],
         )
 
