@@ -62,7 +62,7 @@ class KeyChangeList(ChangeList):
                 "key": key,
                 "is_refused": not key.state.has_ended and bool(access_warning(key.workspace)),
                 "chart": report.chart(usage[key.pk], small=True),
-                "usage": report.total(usage[key.pk]),
+                "usage": report.total(usage[key.pk].values()),
             }
             for key in found
         ]
@@ -127,7 +127,7 @@ class ApiKeyAdmin(ScopedAdmin):
         """Thirty days of the workspace, and of its keys, most used first: from the same rows."""
         workspace = own_scope(request).workspace
         days = report.daily(KeyUsage.objects.filter(workspace_id=workspace.pk), "key_id")
-        used = {key_id: report.total(each).requests for key_id, each in days.items()}
+        used = {key_id: report.total(each.values()).requests for key_id, each in days.items()}
         keys = list(self.get_queryset(request).order_by(*self.get_ordering(request)))
         keys.sort(key=lambda key: -used.get(key.pk, 0))
         rows = [

@@ -70,16 +70,17 @@ class RefusedRequestAdmin(ScopedLogAdmin):
         if not sees_every_workspace(user):
             return []
         most = overview.refused_most(LATEST)
+        title, template = "Refused most, last 24 hours", "admin/usage/panels/most.html"
         site: Any = self.admin_site
         panels = [
             overview.last_day(),
             overview.looks(site.needs_a_look()),
-            self.panel(request, "Refused most, last 24 hours", most, reverse(REFUSED)),
+            self.panel(request, title, most, reverse(REFUSED), template),
         ]
         return [*panels, overview.everything()] if is_operator(user) else panels
 
     def needs_a_look(self) -> Iterable[tuple[UUID, SafeString]]:
-        return [*overview.over_the_limit(), *overview.still_asking(), *overview.ended_keys()]
+        return overview.needs_a_look()
 
     # --- Requests with a deleted or mistyped key, which admins find by the whole Request-Id only
 

@@ -50,17 +50,29 @@ def flush() -> bool:
 
 
 def write(batch: Batch) -> None:
-    if batch.uses:
-        write_uses(list(batch.uses.values()))
-    if batch.refused:
-        write_refused(batch.refused)  # the last, since others wait for its lock
-
-
-def write_refused(refused: Rows) -> None:
-    """Adds the rows to those of their minutes, which another process may have written."""
     # Copies: the batch may have to be tried again.
-    rows = [copy(row) for alike in refused.values() for row in alike.values()]
-    add_reasons(rows)
+    refused = [copy(row) for alike in batch.refused.values() for row in alike.values()]
+    add_reasons(refused)
+    of_ended_keys = [
+        Use(
+            row.key_id,
+            row.created_at.date(),
+            "",
+            row.workspace_id,
+            row.last_at,
+            errors=row.requests + row.others,
+        )
+        for row in refused
+        if row.status == 401 and row.key_id and row.workspace_id
+    ]
+    if uses := [*batch.uses.values(), *of_ended_keys]:
+        write_uses(uses)
+    if refused:
+        write_refused(refused)  # the last, since others wait for its lock
+
+
+def write_refused(rows: list[RefusedRequest]) -> None:
+    """Adds the rows to those of their minutes, which another process may have written."""
     # One process after the other: each sees the rows that the ones before it have written.
     fetch("SELECT FROM pg_advisory_xact_lock(%s)", [LOCK])
     of_keys = Q(key_id__in={row.key_id for row in rows if row.key_id})

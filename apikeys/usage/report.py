@@ -4,16 +4,17 @@ Each query reads a range of one index.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from datetime import date, timedelta
 from typing import Any, NamedTuple
 
 from django.db.models import QuerySet, Sum
 from django.template.loader import render_to_string
+from django.utils import timezone
 from django.utils.safestring import SafeString
 
 from apikeys.keys import today
-from apikeys.usage.models import KeyUsage
+from apikeys.usage.models import KeyUsage, RefusedRequest
 from config.console.charts import Bar, bar_chart
 from config.console.links import REFUSED, filtered
 
@@ -48,29 +49,25 @@ def daily(rows: QuerySet[KeyUsage], of: str) -> dict[Any, Days]:
     """The usage by a field of these rows, such as "key_id". A value without rows has zeros."""
     days = _days()
     found: dict[Any, Days] = defaultdict(lambda: dict.fromkeys(days, Usage()))
-    rows_of_days = rows.filter(day__in=days).values(of, "day")
     sums = [Sum(name) for name in Usage._fields]
+    rows_of_days = rows.filter(day__in=days).values(of, "day")
     for each, day, *usage in rows_of_days.values_list(of, "day", *sums):
         found[each][day] = Usage(*usage)
     return found
 
 
-def summed(of: Iterable[Days]) -> Days:
+def total(usage: Iterable[Usage]) -> Usage:
+    return Usage(*map(sum, zip(*usage, strict=True)))
+
+
+def summed(of: Collection[Days]) -> Days:
     """The days of all these together."""
-    found = dict.fromkeys(_days(), Usage())
-    for days in of:
-        for day, usage in days.items():
-            found[day] = Usage(*map(sum, zip(found[day], usage, strict=True)))
-    return found
-
-
-def total(days: Days) -> Usage:
-    return Usage(*map(sum, zip(*days.values(), strict=True)))
+    return {day: total(days[day] for days in of) for day in _days()}
 
 
 def chart(days: Days, *, small: bool = False) -> SafeString:
     """A bar for each day; "" if there were requests on fewer than two."""
-    usage = total(days)
+    usage = total(days.values())
     bars = [Bar(f"{day:%-d %b}", each.ok, each.refused) for day, each in days.items()]
     label = f"Requests of {DAYS} days (UTC): {usage.requests:,}; {usage.refused:,} were refused"
     return bar_chart(bars, label=label, names=("successful", "refused"), small=small)
@@ -80,9 +77,13 @@ def panel(days: Days, name: str = "", **of: Any) -> SafeString:
     """The figures and the chart. `of` narrows the list of refused requests that they link to."""
     context = {
         "name": name,
-        "usage": total(days),
+        "usage": total(days.values()),
         "chart": chart(days),
         "refused_url": filtered(REFUSED, **of),
         "limited_url": filtered(REFUSED, status__exact=429, **of),
     }
     return SafeString(render_to_string("admin/usage/panels/usage.html", context))
+
+
+def refused_in_a_day() -> QuerySet[RefusedRequest]:
+    return RefusedRequest.objects.filter(created_at__gte=timezone.now() - timedelta(days=1))

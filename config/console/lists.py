@@ -338,14 +338,21 @@ class LogAdmin(SectionAdmin):
         """What is known of an opened row: labels and texts. Those that are empty are not shown."""
         return ()
 
-    def panel(self, request: HttpRequest, title: str, rows: Iterable[Any], url: str) -> SafeString:
+    def panel(
+        self,
+        request: HttpRequest,
+        title: str,
+        rows: Iterable[Any],
+        url: str,
+        template: str = "admin/log_panel.html",
+    ) -> SafeString:
         """Some rows, for the start page, and a link to the list."""
         lines = [
             {"row": row, "line": self.line(request, row), "url": self.url_of(row)} for row in rows
         ]
         one_workspace = self.shows_one_workspace(request)
         context = {"title": title, "lines": lines, "url": url, "one_workspace": one_workspace}
-        return SafeString(render_to_string("admin/log_panel.html", context))
+        return SafeString(render_to_string(template, context))
 
     def details(self, request: HttpRequest, row: Any) -> SafeString:
         facts = [

@@ -174,7 +174,7 @@ def test_start_page_of_an_admin_has_a_chart_of_own_workspaces(
     used(umbrella.key.pk, umbrella.workspace.pk, ok=7777)
     new, _ = factories.issue(acme.workspace, "Not used yet", acme.admin)
     text = text_of(start(acme.admin))
-    figures = "requests 1,204 downloads 36 refused with a valid key 14 over the limit 6"
+    figures = "requests 1,204 downloads 36 refused 14 over the limit 6"
     assert f"Acme, last 30 days {figures}" in text
     assert f"{new.prefix}… Not used yet 0 never" in text
     assert f"{acme.key.prefix}… Acme sync was over the limit. 6 requests refused today" in text
@@ -183,7 +183,7 @@ def test_start_page_of_an_admin_has_a_chart_of_own_workspaces(
     assert "7,777" not in text
 
 
-def test_start_page_of_an_admin_names_an_ended_key_that_is_still_used(
+def test_ended_key_that_is_still_used_is_named_and_its_requests_are_refused_ones_everywhere(
     acme: Tenant, umbrella: Tenant, flusher: ModuleType
 ) -> None:
     acme.key.revoke(by=acme.admin)
@@ -191,15 +191,20 @@ def test_start_page_of_an_admin_names_an_ended_key_that_is_still_used(
         acme.get("/me")
     get("/api/v1/me", f"Bearer {acme.key.prefix}{'Z' * 32}")  # whose rest is a guess
     flusher.flush()
-    refused(**of_key(acme, status=401, cause="invalid_key"), created_at=timezone.now() - DAY * 2)
     page = start(acme.admin)
     [line] = re.findall(r'<li class="bad">(.*?)</li>', page)
     named = f"{acme.key.prefix}… Acme sync has ended and is still used. 3 requests got 401"
     assert text_of(line).startswith(named)
-    assert reverse("admin:apikeys_apikey_change", args=[acme.key.pk]) in line
+    assert page_of(acme.key) in line
+    figures = "last 30 days requests 3 downloads 0 refused 3 over the limit 0"
+    assert f"Acme, {figures}" in text_of(page)
+    keys = text_of(html(signed_in(acme.admin).get(reverse("admin:apikeys_apikey_changelist"))))
+    assert "3 requests, 3 refused just now" in keys
     assert "Acme sync" not in start(umbrella.admin)
-    text = text_of(start(staff.support()))
+    text = text_of(start(staff.operator()))
     assert "Acme ended key still used 3 requests got 401 in 24 hours" in text
+    assert "last 24 hours in all 4 of workspaces 3 of others 1 over the limit 0" in text
+    assert f"All workspaces, {figures}" in text
     acme.key.delete_by(by=acme.admin)
     assert "still used" not in start(acme.admin)
 
@@ -229,12 +234,13 @@ def test_start_page_of_support_has_the_refused_requests_of_24_hours(acme: Tenant
         page.split(f"<h2>{title}, last 24 hours</h2>")[1].partition("</section>")[0]
         for title in ("Refused requests", "Refused most")
     )
-    figures = "refused with a valid key 335 without a valid key 1 over the limit 35 500 0 503 0"
+    figures = "in all 336 of workspaces 335 of others 1 over the limit 35 500 0 503 0"
     assert text_of(day).startswith(figures)
-    assert f'<a href="{LIST}?status__exact=429&amp;within=24h">35</a>' in day
+    assert f'<a href="{LIST}?within=24h&amp;status__exact=429">35</a>' in day
     assert set(re.findall('<rect class="(.)"', day)) == {"r"}
-    newest_first = ["401", "35 × 429", "296 × 404"]
-    assert re.findall(r'<span class="state \w+">(.+?)</span>', most) == newest_first
+    most_first = ["296 × 404", "35 × 429", "401"]
+    assert re.findall(r'<span class="state \w+">(.+?)</span>', most) == most_first
+    assert f"{now:%B}" not in most  # no headings of days
 
 
 def test_part_of_the_start_page_fails_alone(acme: Tenant, monkeypatch: pytest.MonkeyPatch) -> None:

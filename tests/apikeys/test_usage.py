@@ -199,11 +199,12 @@ def test_report_has_every_day_with_zeros(db: None) -> None:
     assert list(found[uid(1, 2)]) == [today() - timedelta(days=n) for n in reversed(range(30))]
     last = [Usage(errors=2, limited=1), Usage(), Usage(ok=3, downloads=1)]
     assert list(found[uid(1, 2)].values()) == [*[Usage()] * 27, *last]
-    assert report.total(found[uid(3, 2)]) == Usage()
-    of_workspace = report.total(report.daily(KeyUsage.objects.all(), "workspace_id")[uid(1, 1)])
+    assert report.total(found[uid(3, 2)].values()) == Usage()
+    days = report.daily(KeyUsage.objects.all(), "workspace_id")[uid(1, 1)]
+    of_workspace = report.total(days.values())
     assert of_workspace == Usage(ok=4, errors=2, limited=1, downloads=1)
     assert (of_workspace.requests, of_workspace.refused) == (7, 3)
-    assert report.total(report.summed(found.values())) == of_workspace
+    assert report.summed(found.values()) == days
 
 
 def test_purge_deletes_old_rows_some_at_a_time(db: None, monkeypatch: pytest.MonkeyPatch) -> None:

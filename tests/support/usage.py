@@ -56,7 +56,7 @@ def used(key_id: UUID, workspace_id: UUID, days_ago: int = 0, **counts: int) -> 
 
 def usage_of(key_id: UUID) -> report.Usage:
     """The usage of a key in the last 30 days."""
-    return report.total(report.daily(KeyUsage.objects.all(), "key_id")[key_id])
+    return report.total(report.daily(KeyUsage.objects.all(), "key_id")[key_id].values())
 
 
 def find_request(request_id: str) -> list[RefusedRequest]:
