@@ -5,6 +5,7 @@ import json
 import os
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import wait
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -16,6 +17,7 @@ from django.db import connection
 from django.test import Client, TransactionTestCase
 from pytest_django import DjangoDbBlocker
 
+from config import health
 from documents import storage
 from tests.support import factories, roles, seals, staff
 from tests.support.browser import browser, chromium  # noqa: F401 - fixtures
@@ -28,7 +30,7 @@ from tests.support.inbox import inbox  # noqa: F401 - a fixture
 from tests.support.nginx import Nginx
 from tests.support.proxy import Proxy
 from tests.support.receiver import receiver  # noqa: F401 - a fixture
-from tests.support.server import Server, end_connections, running
+from tests.support.server import PATIENCE, Server, end_connections, running
 from tests.support.usage import flusher  # noqa: F401 - a fixture
 from workspaces.plans import Plan
 
@@ -86,6 +88,13 @@ def as_owner(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Itera
     """
     with django_db_blocker.unblock(), roles.as_owner():
         yield
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_teardown() -> None:
+    """A page has begun checks; they end before the database is closed to them."""
+    if health._last:
+        wait([health._last], PATIENCE)
 
 
 AccessLog = Callable[[], list[dict[str, Any]]]
