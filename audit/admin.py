@@ -19,9 +19,10 @@ from django.utils.safestring import SafeString
 from django.utils.text import slugify
 from django.views.decorators.http import require_GET
 
+from audit.logs import LogAdmin
 from audit.models import COLUMNS, NO_DOWNLOADS, Action, AuditEntry, Checkpoint, folded
 from audit.record import record
-from audit.scope import Scope, ScopedLogAdmin, scope_of
+from audit.scope import Scope, scope_of
 from audit.sealing import keys, state
 from audit.sending import send
 from audit.snapshots import WorkspaceSnapshot
@@ -118,7 +119,7 @@ class AuditLogFilter(lists.LogFilter):
 
 
 @admin.register(AuditEntry)
-class AuditEntryAdmin(ScopedLogAdmin):
+class AuditEntryAdmin(LogAdmin):
     """Nobody adds, changes or deletes an entry; the database refuses it too."""
 
     nouns = "log"

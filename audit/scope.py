@@ -10,12 +10,9 @@ from django.contrib.auth.models import AnonymousUser, User
 from django.core.exceptions import ValidationError
 from django.db.models import Q, QuerySet
 from django.http import Http404, HttpRequest
-from django.utils.html import format_html
 
 from config.console.base import SectionAdmin, request_user
-from config.console.formatting import Bad, isolated
 from config.console.links import parsed
-from config.console.lists import LogAdmin
 
 # The group Support has it, and superusers have every permission.
 READ_ALL = "audit.view_auditentry"
@@ -151,22 +148,6 @@ def look_at(request: HttpRequest, workspace_id: UUID | None) -> None:
     scope = scope_of(request)
     if scope.workspace and scope.workspace.pk != workspace_id:
         scope.workspace = scope.own.filter(pk=workspace_id).first() or scope.workspace
-
-
-class ScopedLogAdmin(ScopedAdmin, LogAdmin):
-    """A list of what happened in workspaces."""
-
-    def warnings(self, request: HttpRequest) -> list[str]:
-        """Also that the workspace that is looked at is suspended."""
-        warnings = super().warnings(request)
-        workspace = scope_of(request).workspace
-        if workspace is None or not workspace.suspended:
-            return warnings
-        text = (
-            '{} is suspended: its keys are refused, and deliveries wait. <a href="{}">See why</a>'
-        )
-        url = workspace.get_absolute_url()
-        return [Bad(format_html(text, isolated(workspace), url)), *warnings]
 
 
 def workspace_model() -> Any:

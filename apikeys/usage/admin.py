@@ -15,7 +15,8 @@ from django.utils.text import capfirst
 
 from apikeys.usage import overview
 from apikeys.usage.models import RefusedRequest
-from audit.scope import ScopedLogAdmin, scope_of, sees_every_workspace
+from audit.logs import LogAdmin
+from audit.scope import scope_of, sees_every_workspace
 from config.console import lists
 from config.console.base import request_user
 from config.console.formatting import isolated, time_tag
@@ -51,7 +52,7 @@ class RefusedFilter(lists.LogFilter):
 
 
 @admin.register(RefusedRequest)
-class RefusedRequestAdmin(ScopedLogAdmin):
+class RefusedRequestAdmin(LogAdmin):
     """Which requests were refused, and why: the answer to a quoted Request-Id."""
 
     nouns = "refused requests"

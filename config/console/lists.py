@@ -4,33 +4,29 @@ Django's change list counts the table twice and uses OFFSET. Here a page begins 
 pair (created_at, id), which is unique. Rows that are added later come before it.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime, time, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 from urllib.parse import urlencode
-from uuid import UUID
 from zoneinfo import ZoneInfo, available_timezones
 
 from django import forms
 from django.contrib.admin.views.main import ChangeList
 from django.core.exceptions import ValidationError
+from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db.models import Field, Q, QuerySet
 from django.db.models.fields.tuple_lookups import Tuple, TupleGreaterThan, TupleLessThan
-from django.http import HttpRequest, HttpResponse, QueryDict
-from django.template.loader import render_to_string
+from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.choices import flatten_choices
-from django.utils.safestring import SafeString
 
-from config.console.base import SectionAdmin
-from config.console.identify import Kind
-from config.console.links import LOGS, filtered
+from config.console.links import LOGS
 
 AFTER, BEFORE, OPEN = "after", "before", "open"  # URL parameters of a page, and of its opened row
 PERIODS = {"24h": ("Last 24 hours", 1), "7d": ("Last 7 days", 7), "30d": ("Last 30 days", 30)}
-YEARS = range(2000, 3000)  # in any zone, their days are times that PostgreSQL and Python have
+FIRST_DAY, LAST_DAY = date(2000, 1, 1), date(2999, 12, 31)  # Python has them in any zone
 # What a chip shows of an id, if a row has it.
 NAMES = {
     "workspace_id__exact": "workspace_name",
@@ -98,12 +94,6 @@ def page_at(
     return ListPage(found, newer, Position.of(found[-1]) if more else None)
 
 
-def page_from(rows: QuerySet[Any], first: Any, size: int) -> ListPage:
-    found = [first, *fetch(rows, Position.of(first), size)]
-    older = Position.of(found[size - 1]) if len(found) > size else None
-    return ListPage(found[:size], Position.of(first), older)
-
-
 def batches(rows: QuerySet[Any], size: int) -> Iterator[list[Any]]:
     """All rows, newest first. Each batch is one statement, so a slow reader holds no cursor."""
     position = None
@@ -121,8 +111,9 @@ def any_of(label: str, choices: Iterable[Any], widget: Any = forms.Select) -> fo
 
 
 def day(label: str) -> forms.DateField:
-    widget = forms.DateInput({"type": "date", "max": "2999-12-31"}, format="%Y-%m-%d")
-    return forms.DateField(label=label, required=False, widget=widget)
+    widget = forms.DateInput({"type": "date", "max": str(LAST_DAY)}, format="%Y-%m-%d")
+    limits = [MinValueValidator(FIRST_DAY), MaxValueValidator(LAST_DAY)]
+    return forms.DateField(label=label, required=False, widget=widget, validators=limits)
 
 
 def linked(label: str, field: type[forms.Field] = forms.UUIDField) -> forms.Field:
@@ -130,26 +121,11 @@ def linked(label: str, field: type[forms.Field] = forms.UUIDField) -> forms.Fiel
     return field(label=label, required=False, widget=forms.HiddenInput)
 
 
-class ListFilter(forms.Form):
-    """The filters of a list; a field's name is a condition of Django's: `status__exact`."""
+class LogFilter(forms.Form):
+    """The filters of a list; a field's name may be a condition of Django's: `status__exact`.
 
-    def in_words(self, name: str) -> str:
-        """What a field shows for its value."""
-        value = self[name].value()
-        choices: Any = getattr(self.fields[name], "choices", ())
-        return str(dict(flatten_choices(choices)).get(value, value))
-
-    @property
-    def nothing(self) -> str:
-        return "Nothing matches."
-
-    def condition(self) -> Q:
-        values = self.cleaned_data.items()
-        return Q(**{name: value for name, value in values if name.endswith("__exact") and value})
-
-
-class LogFilter(ListFilter):
-    """Days are those of a zone, which `times.js` sets; UTC without it."""
+    Days are those of a zone, which `times.js` sets; UTC without it.
+    """
 
     workspace_id__exact = linked("Workspace")
     since, until = day("From"), day("To, inclusive")
@@ -164,14 +140,13 @@ class LogFilter(ListFilter):
 
     def clean(self) -> None:
         since, until = self.cleaned_data.get("since"), self.cleaned_data.get("until")
-        if not all(each.year in YEARS for each in (since, until) if each):
-            raise ValidationError("The year must have four digits, and begin with a 2.")
         if since and until and since > until:
             raise ValidationError("“From” is after “To”.")
 
     def condition(self) -> Q:
+        values = self.cleaned_data.items()
+        found = Q(**{name: value for name, value in values if name.endswith("__exact") and value})
         first, end = self.bounds()
-        found = super().condition()
         if first:
             found &= Q(created_at__gte=first)
         return found & Q(created_at__lt=end) if end else found
@@ -189,6 +164,16 @@ class LogFilter(ListFilter):
             first = max(filter(None, (first, timezone.now() - timedelta(days=days))))
         return first, end
 
+    @property
+    def nothing(self) -> str:
+        return "Nothing matches."
+
+    def in_words(self, name: str) -> str:
+        """What a field shows for its value."""
+        value = self[name].value()
+        choices: Any = getattr(self.fields[name], "choices", ())
+        return str(dict(flatten_choices(choices)).get(value, value))
+
 
 @dataclass(frozen=True)
 class Line:
@@ -205,7 +190,7 @@ class LogChangeList(ChangeList):
 
     search_form_class = forms.Form
     model_admin: Any
-    form: ListFilter
+    form: LogFilter
     page: ListPage
     opened: Any  # the row that the URL opens
 
@@ -225,9 +210,11 @@ class LogChangeList(ChangeList):
         if not self.form.is_valid():
             return ListPage([])
         found = page_at(self.queryset, after, before, self.list_per_page)
-        if self.opened is not None and self.opened not in found.rows:
-            return page_from(self.queryset, self.opened, self.list_per_page)
-        return found
+        if self.opened is None or self.opened in found.rows:
+            return found
+        first = Position.of(self.opened)
+        following = page_at(self.queryset, first, None, self.list_per_page - 1)
+        return ListPage([self.opened, *following.rows], first, following.older)
 
     def _position(self, name: str) -> Position | None:
         """The position in a URL parameter; a malformed one is an error of the form."""
@@ -263,16 +250,15 @@ class LogChangeList(ChangeList):
         hidden = {"q", "customer", "zone"}
         if self.one_workspace:
             hidden.add("workspace_id__exact")
-        return [
-            {"label": field.label, "text": self._shown(field), "url": self.address(**{name: None})}
-            for name in self.form.fields
-            if (field := self.form[name]).value() and name not in hidden
-        ]
-
-    def _shown(self, field: forms.BoundField) -> str:
-        if field.name in NAMES and self.result_list:
-            return str(getattr(self.result_list[0], NAMES[field.name]))
-        return self.form.in_words(field.name)
+        found = []
+        for name, field in self.form.fields.items():
+            if not self.form[name].value() or name in hidden:
+                continue
+            text = self.form.in_words(name)
+            if name in NAMES and self.result_list:
+                text = str(getattr(self.result_list[0], NAMES[name]))
+            found.append({"label": field.label, "text": text, "url": self.address(**{name: None})})
+        return found
 
     @property
     def periods(self) -> list[tuple[str, str, bool]]:
@@ -304,88 +290,3 @@ class LogChangeList(ChangeList):
     def empty_text(self) -> str:
         is_whole = self.address() == "?" and AFTER not in self.params
         return self.model_admin.empty_text if is_whole else self.form.nothing
-
-
-class LogAdmin(SectionAdmin):
-    """A list that nobody changes. A subclass says what is visible, and has `line` and `facts`."""
-
-    actions = None
-    list_per_page = 50
-    sortable_by = ()
-    empty_value_display = "–"
-    change_list_template = "admin/log.html"
-    filter_form: type[ListFilter] = LogFilter
-    is_log = True
-    empty_text = "Nothing yet."
-    finds: Mapping[Kind, Sequence[str]] = {}  # the filters that a text may be of, in turn
-
-    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
-        return LogChangeList
-
-    def get_filter_form(self, request: HttpRequest) -> Any:
-        return self.filter_form(request.GET)
-
-    def changelist_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        """The list; 404 if the user may not see the row that the URL opens."""
-        if OPEN in request.GET:
-            request.open = self.visible_or_404(request, request.GET[OPEN])  # type: ignore[attr-defined]
-        return super().changelist_view(request, *args, **kwargs)
-
-    def line(self, request: HttpRequest, row: Any) -> Line:
-        raise NotImplementedError
-
-    def facts(self, request: HttpRequest, row: Any) -> Iterable[tuple[str, Any]]:
-        """What is known of an opened row: labels and texts. Those that are empty are not shown."""
-        return ()
-
-    def panel(
-        self,
-        request: HttpRequest,
-        title: str,
-        rows: Iterable[Any],
-        url: str,
-        template: str = "admin/log_panel.html",
-    ) -> SafeString:
-        """Some rows, for the start page, and a link to the list."""
-        lines = [
-            {"row": row, "line": self.line(request, row), "url": self.url_of(row)} for row in rows
-        ]
-        one_workspace = self.shows_one_workspace(request)
-        context = {"title": title, "lines": lines, "url": url, "one_workspace": one_workspace}
-        return SafeString(render_to_string(template, context))
-
-    def details(self, request: HttpRequest, row: Any) -> SafeString:
-        facts = [
-            (label, text) for label, text in self.facts(request, row) if text not in ("", None)
-        ]
-        return SafeString(render_to_string("admin/facts.html", {"facts": facts}))
-
-    def shows_one_workspace(self, request: HttpRequest) -> bool:
-        """Whether all rows are of a workspace that need not be named."""
-        return False
-
-    def openable(self, request: HttpRequest) -> QuerySet[Any]:
-        """The rows that the user may open, whichever workspace is looked at."""
-        return self.get_queryset(request)
-
-    def find(self, request: HttpRequest, kind: Kind, text: str) -> str:
-        """The only row that one of the filters finds, opened, or the list with this filter."""
-        for name in self.finds.get(kind, ()):
-            form = self.filter_form(QueryDict(urlencode({name: text})))
-            found = form.condition() if form.is_valid() else Q(pk__in=[])
-            # In no order: the newest first could be looked for through the whole table.
-            rows = self.openable(request).filter(found).order_by()[:2]
-            if len(rows) == 1:
-                return self.url_of(rows[0])
-            if rows:
-                own = rows[0].workspace_id if self.shows_one_workspace(request) else None
-                return self.url_in(own, **{name: text})
-        return ""
-
-    def url_of(self, obj: Any) -> str:
-        return self.url_in(obj.workspace_id, **{OPEN: obj.pk})
-
-    def url_in(self, workspace_id: UUID | None, **filters: Any) -> str:
-        """The URL of the list of a workspace, or of all."""
-        own = {"workspace_id__exact": workspace_id} if workspace_id else {}
-        return filtered(self.url_name("changelist"), **own, **filters)

@@ -12,7 +12,8 @@ from django.utils import timezone
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from audit.scope import ScopedLogAdmin, own_scope
+from audit.logs import LogAdmin
+from audit.scope import own_scope
 from config.api.responses import as_json
 from config.console import lists
 from config.console.formatting import time_tag
@@ -44,7 +45,7 @@ class DeliveryFilter(lists.LogFilter):
 
 
 @admin.register(Delivery)
-class DeliveryAdmin(ScopedLogAdmin):
+class DeliveryAdmin(LogAdmin):
     pages = {"again": SendAgain}
     filter_form = DeliveryFilter
     finds = {Kind.EVENT: ("event_id__exact",)}
