@@ -26,6 +26,15 @@ class EndpointQuerySet(models.QuerySet["Endpoint"]):
     def existing(self) -> "EndpointQuerySet":
         return self.filter(deleted_at=None)
 
+    def failing(self) -> "EndpointQuerySet":
+        """Those that fail now, the longest first."""
+        return (
+            self.existing()
+            .filter(enabled=True)
+            .exclude(failing_since=None)
+            .order_by("failing_since")
+        )
+
 
 class Endpoint(models.Model):
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
@@ -184,5 +193,9 @@ class Attempt(models.Model):
         return self.status is not None and 200 <= self.status < 300
 
     @property
-    def is_redirect(self) -> bool:
-        return self.status is not None and 300 <= self.status < 400
+    def outcome(self) -> str:
+        """ "200 in 31 ms", or why there was no response."""
+        if self.status is None:
+            return self.error
+        text = f"{self.status} in {self.milliseconds:,} ms"
+        return f"{text}. Redirects are not followed." if 300 <= self.status < 400 else text

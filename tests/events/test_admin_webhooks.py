@@ -100,7 +100,7 @@ def test_webhook_form_refuses_other_addresses_and_events(ada: Client) -> None:
     for fields in refused:
         assert "Nothing was saved" in body(create(ada, **fields)), fields
     with_key = create(ada, url=f"https://example.com/?secret=dtd_{'a' * 40}")
-    assert "The URL must not contain an API key" in body(with_key)
+    assert "This must not contain an API key" in body(with_key)
     assert not Endpoint.objects.exists()
 
 
@@ -218,11 +218,10 @@ def test_webhook_deletion_erases_the_secrets_and_keeps_the_deliveries(
     for client in (ada, sam):
         html = body(client.get(page_of(hook)))
         assert f"open={delivery.pk}" in html
-        assert list(staff.shown(client, "?state=deleted", LIST).result_list) == [hook]
         assert list(staff.shown(client, "", LIST).result_list) == []
     for name in ("edit", "roll", "delete", "test", "again", "switch_on"):
-        assert ada.post(page_of(hook, name)).status_code == 404
-    assert ada.post(page_of(delivery, "again")).status_code == 404
+        assert ada.post(page_of(hook, name)).status_code == 403
+    assert ada.post(page_of(delivery, "again")).status_code == 403
 
 
 def test_webhook_test_event_is_added_to_the_queue(hook: Endpoint, ada: Client) -> None:
@@ -336,7 +335,9 @@ def test_delivery_names_its_document_with_a_link(
         for url in (page_of(hook), DELIVERIES):
             assert link in body(client.get(url)), url
     type(document).objects.update(workspace=umbrella.workspace)
-    assert "Mutual NDA" not in body(ada.get(DELIVERIES))
+    html = body(ada.get(DELIVERIES))
+    assert "Mutual NDA" not in html
+    assert str(document.pk) not in html
 
 
 def test_webhook_s_page_does_not_name_it_beside_each_delivery(hook: Endpoint, ada: Client) -> None:

@@ -27,9 +27,9 @@ def charts(endpoints: Sequence[UUID], *, small: bool = False) -> dict[UUID, Safe
         Delivery.objects.filter(delivered | UNDELIVERED, endpoint__in=endpoints)
         .exclude(type=TEST_EVENT)
         .values_list("endpoint_id", TruncDate("created_at"))
-        .annotate(Count("pk", filter=delivered), Count("pk", filter=UNDELIVERED))
+        .annotate(ok=Count("pk", filter=delivered), failed=Count("pk", filter=UNDELIVERED))
     )
-    numbers = {(id, day): (delivered, failed) for id, day, delivered, failed in rows}
+    numbers = {(id, day): (ok, failed) for id, day, ok, failed in rows}
     today = datetime.now(UTC).date()
     days = [today - timedelta(days=back) for back in reversed(range(KEEP.days))]
     found = {}

@@ -13,7 +13,6 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from audit.logs import LogAdmin
-from audit.scope import own_scope
 from config.api.responses import as_json
 from config.console import lists
 from config.console.formatting import time_tag
@@ -22,17 +21,12 @@ from config.console.links import DOCUMENT, ENDPOINT, WORKSPACE, page_link
 from config.templatetags.console import copyable
 from events.models import EventType
 from events.serializers import event_of
-from events.webhooks.admin.actions import SendAgain
-from events.webhooks.admin.texts import sent_once
-from events.webhooks.models import TEST_EVENT, Attempt, Delivery, DeliveryState, Endpoint
+from events.webhooks.admin.actions import SendAgain, may_change
+from events.webhooks.admin.texts import waiting
+from events.webhooks.models import TEST_EVENT, Attempt, Delivery, DeliveryState
 
 SOON = "as soon as possible"
 COLOURS: dict[str, str] = {DeliveryState.DELIVERED: "ok", DeliveryState.FAILED: "bad"}
-
-
-def may_change(request: HttpRequest, endpoint: Endpoint) -> bool:
-    """Whether the user may change the endpoint: it exists, in an own workspace."""
-    return endpoint.deleted_at is None and own_scope(request).is_own(endpoint.workspace_id)
 
 
 class DeliveryFilter(lists.LogFilter):
@@ -60,23 +54,19 @@ class DeliveryAdmin(LogAdmin):
         documents = apps.get_model("documents", "Document")._default_manager
         same = {"pk": OuterRef("document_id"), "workspace_id": OuterRef("workspace_id")}
         title = Subquery(documents.filter(**same).values("title")[:1])
-        attempts = Attempt.objects.order_by("number").defer("response")
+        attempts = Prefetch("attempt_set", Attempt.objects.order_by("number"))
         rows: QuerySet[Delivery] = super().rows(request).annotate(document_title=title)
-        with_attempts = rows.prefetch_related(Prefetch("attempt_set", attempts))
-        return with_attempts.select_related("endpoint__workspace")
-
-    # --- A row
+        return rows.prefetch_related(attempts).select_related("endpoint__workspace")
 
     def line(self, request: HttpRequest, row: Any) -> lists.Line:
-        word, colour = state_of(row)
+        word, colour, when = state_of(row)
         attempts = list(row.attempt_set.all())
-        next = next_attempt(row)
-        parts = (
+        parts = [
             row.type,
-            document(row),
-            outcome(attempts[-1]) if attempts else "",
-            format_html("again {}", next) if attempts and next else next,
-        )
+            row.document_title and page_link(DOCUMENT, row.document_title, row.document_id),
+            attempts and attempts[-1].outcome,
+            when,
+        ]
         what = format_html_join(", ", "{}", ((part,) for part in parts if part))
         who = page_link(ENDPOINT, row.endpoint.name, row.endpoint_id)
         return lists.Line(word, colour, who, what)
@@ -90,49 +80,27 @@ class DeliveryAdmin(LogAdmin):
         context = {
             "delivery": row,
             "body": as_json(event_of(row)).decode(),  # as every attempt sends it
-            "attempts": [
-                (each, outcome(each))
-                for each in Attempt.objects.filter(delivery=row).order_by("number")
-            ],
-            "live": next_attempt(row) == SOON,
+            "attempts": row.attempt_set.all(),
+            "live": state_of(row)[2].endswith(SOON),
             "may_send": may_change(request, row.endpoint) and was_attempted,
         }
         more = render_to_string("admin/webhooks/delivery.html", context, request)
         return SafeString(super().details(request, row) + more)
 
 
-def document(delivery: Any) -> str:
-    """HTML: a link to the document, if it is still there; nothing for a test event."""
-    if delivery.type == TEST_EVENT:
-        return ""
-    title, id = delivery.document_title, delivery.document_id
-    return page_link(DOCUMENT, title or id, id if title else None)
-
-
-def state_of(delivery: Delivery) -> tuple[str, str]:
-    """What became of a delivery, and its colour; of those that wait, which have failed already."""
-    if delivery.state != DeliveryState.PENDING:
-        return str(DeliveryState(delivery.state).label), COLOURS[delivery.state]
-    if delivery.endpoint.deleted_at:
-        return "Discarded", ""
-    if sent_once(delivery.endpoint):
-        return "Waiting", ""
-    return ("Retrying" if delivery.failures else "Pending"), "warn"
-
-
-def outcome(attempt: Attempt) -> str:
-    """ "200 in 31 ms", or why there was no response."""
-    if attempt.error:
-        return attempt.error
-    text = f"{attempt.status} in {attempt.milliseconds:,} ms"
-    return f"{text}. Redirects are not followed." if attempt.is_redirect else text
-
-
-def next_attempt(delivery: Delivery) -> SafeString | str:
-    if delivery.next_attempt_at is None or delivery.endpoint.deleted_at:
-        return ""
-    if when := sent_once(delivery.endpoint):
-        return when
-    if delivery.next_attempt_at <= timezone.now():
-        return SOON
-    return time_tag(delivery.next_attempt_at)
+def state_of(delivery: Delivery) -> tuple[str, str, str]:
+    """What became of a delivery, its colour, and when it is sent, if it is."""
+    endpoint = delivery.endpoint
+    if delivery.next_attempt_at is None:
+        return str(DeliveryState(delivery.state).label), COLOURS[delivery.state], ""
+    if endpoint.deleted_at:
+        return "Discarded", "", ""
+    if not endpoint.enabled:
+        return "Waiting", "", "once the webhook is switched on"
+    if waiting(endpoint.workspace):
+        return "Waiting", "", "once the workspace may use the API"
+    is_due = delivery.next_attempt_at <= timezone.now()
+    when = SOON if is_due else time_tag(delivery.next_attempt_at)
+    if delivery.failures:
+        return "Retrying", "warn", format_html("again {}", when)
+    return "Pending", "warn", when

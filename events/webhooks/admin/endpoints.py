@@ -6,45 +6,27 @@ from uuid import UUID
 
 from django.contrib import admin
 from django.contrib.admin.views.main import ChangeList
-from django.db.models import CharField, Func, Q, QuerySet, Value
+from django.db.models import CharField, Func, QuerySet, Value
 from django.db.models.functions import Now
 from django.http import HttpRequest
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from audit.models import NEWEST_FIRST
-from audit.scope import ScopedAdmin, own_scope
+from audit.scope import WORKSPACE, ScopedAdmin, own_scope
 from config.console.formatting import Bad, isolated, pill, time_tag
 from config.console.identify import Kind
-from config.console.links import DELIVERIES, LOG, filtered
+from config.console.links import DELIVERIES, ENDPOINT, filtered, page_link
 from config.console.object_page import ObjectPage
 from events.webhooks import services
 from events.webhooks.admin import actions
 from events.webhooks.admin.days import charts
-from events.webhooks.admin.deliveries import may_change
-from events.webhooks.admin.texts import explanation, sent_once, state_pill, waiting, warning
+from events.webhooks.admin.texts import explanation, state_pill, waiting
 from events.webhooks.models import PENDING, UNDELIVERED, Delivery, Endpoint
 
 SHOWN = 20  # deliveries
 MOST_EVENTS = 2  # that the list names
 MOST_NAMED = 20  # failing webhooks of all workspaces, those that fail longest
-EXISTING = Q(deleted_at=None)
-STATES = {
-    "on": ("On", EXISTING & Q(enabled=True, failing_since=None)),
-    "failing": ("Failing", EXISTING & Q(enabled=True, failing_since__isnull=False)),
-    "off": ("Switched off", EXISTING & Q(enabled=False)),
-    "deleted": ("Deleted", ~EXISTING),
-}
-
-
-class EndpointStateFilter(admin.SimpleListFilter):
-    title = parameter_name = "state"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [(name, label) for name, (label, _) in STATES.items()]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        return queryset.filter(STATES.get(self.value() or "", ("", EXISTING))[1])
 
 
 class EndpointChangeList(ChangeList):
@@ -53,7 +35,7 @@ class EndpointChangeList(ChangeList):
     def get_results(self, request: HttpRequest) -> None:
         super().get_results(request)
         self.result_list = list(self.result_list)
-        found = dict(charts([each.pk for each in self.result_list], small=True))
+        found = charts([each.pk for each in self.result_list], small=True)
         for each in self.result_list:
             each.chart = found[each.pk]
 
@@ -63,34 +45,28 @@ class EndpointPage(ObjectPage):
     obj: Endpoint
 
     def context(self) -> dict[str, Any]:
-        endpoint, may = self.obj, may_change(self.request, self.obj)
-        is_sending = not endpoint.deleted_at and not sent_once(endpoint)
+        endpoint = self.obj
+        may_change = actions.may_change(self.request, endpoint)
+        wait = waiting(endpoint.workspace)
+        is_sending = endpoint.enabled and not endpoint.deleted_at and not wait
         due = endpoint.deliveries.filter(PENDING, next_attempt_at__lte=Now())
         # As far as one click sends them again.
         undelivered = endpoint.deliveries.filter(UNDELIVERED)[: services.MOST_AGAIN]
-        text = explanation(endpoint)
         log: Any = admin.site.get_model_admin(Delivery)
         newest = log.rows(self.request).filter(endpoint=endpoint).order_by(*NEWEST_FIRST)
-        of = {"workspace_id__exact": endpoint.workspace_id}
+        own = {WORKSPACE: endpoint.workspace_id, "endpoint_id__exact": endpoint.pk}
         return {
             "title": endpoint.name,
-            "warnings": filter(
-                None,
-                [waiting(endpoint.workspace), Bad(text) if endpoint.disabled_reason else text],
-            ),
+            "warnings": filter(None, [wait, explanation(endpoint)]),
             "endpoint": endpoint,
             # What follows the host may be a secret.
-            "address": endpoint.url if may else endpoint.public_url,
+            "address": endpoint.url if may_change else endpoint.public_url,
             "state": state_pill(endpoint),
-            "chart": dict(charts([endpoint.pk]))[endpoint.pk],
-            "log_url": filtered(LOG, **of),
-            "deliveries_url": filtered(DELIVERIES, endpoint_id__exact=endpoint.pk, **of),
-            "lines": [
-                {"row": row, "line": log.line(self.request, row), "url": log.url_of(row)}
-                for row in newest[:SHOWN]
-            ],
-            "may_change": may,
-            "undelivered": undelivered.count() if may and is_sending else 0,
+            "chart": charts([endpoint.pk])[endpoint.pk],
+            "deliveries_url": filtered(DELIVERIES, **own),
+            "lines": log.lines(self.request, newest[:SHOWN]),
+            "may_change": may_change,
+            "undelivered": undelivered.count() if may_change and is_sending else 0,
             "live": is_sending and due.exists(),
         }
 
@@ -114,33 +90,12 @@ class EndpointAdmin(ScopedAdmin):
     }
     change_list_template = "admin/webhooks/endpoint/change_list.html"
     list_display = ("address", "events", "state", "deliveries")
-    list_display_links = ("address",)
-    list_filter = (EndpointStateFilter,)
     list_per_page = 50
     ordering = ("-created_at", "-id")
     search_fields = ("label", "host")
     search_help_text = "A part of a name, or of a host"
     sortable_by = ()
     actions = None
-    empty_value_display = "–"
-
-    def find(self, request: HttpRequest, kind: Kind, text: str) -> str:
-        """Also by the whole host of the URL."""
-        if kind != Kind.HOST:
-            return super().find(request, kind, text)
-        existing = self.get_queryset(request).filter(EXISTING, host__iexact=text)
-        return self.url_of_found(existing, text)
-
-    def heading(self, obj: Endpoint) -> str:
-        return obj.name
-
-    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return own_scope(request).workspace is not None
-
-    def get_list_display(self, request: HttpRequest) -> tuple[str, ...]:
-        if self.shows_one_workspace(request):
-            return self.list_display
-        return (*self.list_display, "workspace")
 
     def rows(self, request: HttpRequest) -> QuerySet[Endpoint]:
         """With the hosts of their URLs; what follows them may be a secret."""
@@ -149,16 +104,29 @@ class EndpointAdmin(ScopedAdmin):
         rows: QuerySet[Endpoint] = super().rows(request).select_related("workspace")
         return rows.annotate(host=host)
 
-    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
-        return EndpointChangeList
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        """Deleted ones have their pages, to which the log leads."""
+        return super().get_queryset(request).filter(deleted_at=None)
 
-    # --- The list
+    def find(self, request: HttpRequest, kind: Kind, text: str) -> str:
+        """Also by the whole host of the URL."""
+        if kind != Kind.HOST:
+            return super().find(request, kind, text)
+        return self.url_of_found(self.get_queryset(request).filter(host__iexact=text), text)
+
+    def heading(self, obj: Endpoint) -> str:
+        return obj.name
+
+    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return own_scope(request).workspace is not None
+
+    # --- What is wrong
 
     def warnings(self, request: HttpRequest) -> list[str]:
         """Also why deliveries wait."""
-        warnings, own = super().warnings(request), own_scope(request).workspace
-        text = waiting(own) if own else ""
-        return [Bad(text), *warnings] if text else warnings
+        own = own_scope(request).workspace
+        wait = [waiting(own)] if own else []
+        return [*filter(None, wait), *super().warnings(request)]
 
     def health(self, request: HttpRequest) -> dict[str, list[str]]:
         """The workspace's webhooks that the service has switched off, and those that fail now."""
@@ -166,27 +134,38 @@ class EndpointAdmin(ScopedAdmin):
             return {}
         own = Endpoint.objects.existing().filter(own_scope(request).condition())
         off = own.filter(enabled=False).exclude(disabled_reason="").order_by("disabled_at")
-        failing = own.filter(STATES["failing"][1]).order_by("failing_since")
-        return {"webhooks": [warning(each) for each in (*off, *failing)]}
+        lines: list[str] = []
+        for each in (*off, *own.failing()):
+            link = page_link(ENDPOINT, each.name, each.pk)
+            text = format_html("{} Webhook {}: {}", state_pill(each), link, explanation(each))
+            lines.append(Bad(text))
+        return {"webhooks": lines}
 
     def needs_a_look(self) -> Iterable[tuple[UUID, SafeString]]:
-        failing = Endpoint.objects.filter(STATES["failing"][1]).order_by("failing_since")
-        for each in failing[:MOST_NAMED]:
+        for each in Endpoint.objects.failing()[:MOST_NAMED]:
             word, since = pill("bad", "webhook fails"), each.failing_since or each.created_at
             text = format_html("{} {} since {}", word, isolated(each.name), time_tag(since))
             yield each.workspace_id, text
+
+    # --- The list
+
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
+        return EndpointChangeList
+
+    def get_list_display(self, request: HttpRequest) -> tuple[str, ...]:
+        if self.shows_one_workspace(request):
+            return self.list_display
+        return (*self.list_display, "workspace")
 
     @admin.display(description="webhook")
     def address(self, endpoint: Any) -> str:
         host = endpoint.host if endpoint.label else ""
         return format_html('{}<div class="quiet">{}</div>', isolated(endpoint.name), host)
 
-    @admin.display(description="events")
     def events(self, endpoint: Endpoint) -> str:
         few = len(endpoint.types) <= MOST_EVENTS
         return ", ".join(endpoint.types) if few else f"{len(endpoint.types)} kinds of events"
 
-    @admin.display(description="state")
     def state(self, endpoint: Endpoint) -> str:
         return state_pill(endpoint)
 
