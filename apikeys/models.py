@@ -158,12 +158,6 @@ class ApiKey(models.Model):
         state = state_of(self.revoked_at, self.expires_at)
         return State.ROLLED if state is State.EXPIRED and self.replaced_by_id else state
 
-    @property
-    def was_used_lately(self) -> bool:
-        if self.last_used_at is None or self.state.has_ended:
-            return False
-        return self.last_used_at > timezone.now() - timedelta(days=1)
-
     def snapshot(self) -> KeySnapshot:
         return KeySnapshot(
             workspace_id=self.workspace_id,

@@ -6,7 +6,7 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.utils.html import format_html
 
-from apikeys.admin.warnings import refusal_warning, sentence
+from apikeys.admin.warnings import refusals, sentence
 from apikeys.forms import NewKeyForm, RollForm
 from apikeys.models import AlreadyEnded, AlreadyIssued, ApiKey
 from apikeys.usage import report
@@ -32,88 +32,103 @@ class KeyPage(ObjectPage):
     obj: ApiKey
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        """A deleted key leads to its entries in the audit log."""
         try:
             return super().dispatch(request, *args, **kwargs)
         except Http404:
+            visible = AuditEntry.objects.filter(own_scope(request).visible())
             key_id = parsed(kwargs["object_id"])
-            deleted = AuditEntry.objects.filter(
-                own_scope(request).visible(), action=Action.KEY_DELETED, key_id=key_id
-            )
-            if key_id is None or not (entry := deleted.first()):
+            deletion = visible.filter(action=Action.KEY_DELETED, key_id=key_id).first()
+            if deletion is None:
                 raise
-            of = {"workspace_id__exact": entry.workspace_id, "key_id__exact": key_id}
+            of = {"workspace_id__exact": deletion.workspace_id, "key_id__exact": key_id}
             return HttpResponseRedirect(filtered(LOG, **of))
 
     def context(self) -> dict[str, Any]:
         key = self.obj
+        of: Any = {"workspace_id__exact": key.workspace_id, "key_id__exact": key.id}
         days = report.daily(KeyUsage.objects.filter(key_id=key.id), "key_id")[key.id]
-        of: Any = {"workspace_id__exact": key.workspace_id}
         log: Any = self.section.admin_site.get_model_admin(RefusedRequest)
         refused = log.rows(self.request).filter(key_id=key.id).order_by("-created_at", "-id")
-        url = filtered(REFUSED, key_id__exact=key.id, **of)
+        url = filtered(REFUSED, **of)
         return {
             "title": self.name,
             "key": key,
-            "usage": report.panel(days, key_id__exact=key.id, **of),
+            "usage": report.panel(days, **of),
             "refused": log.panel(self.request, "Refused requests", refused[:REFUSED_SHOWN], url),
             "addresses": KeyAddress.objects.filter(key_id=key.id).order_by("-last_seen", "address"),
-            "refusal": refusal_warning(key.workspace),
-            "log_url": filtered(LOG, key_id__exact=key.id, **of),
+            "warnings": [] if key.state.has_ended else refusals(key.workspace),
+            "log_url": filtered(LOG, **of),
         }
 
 
-def require_plan(workspace: Workspace) -> None:
-    if workspace.plan not in WITH_API:
-        raise Refused(sentence("no_plan", workspace=workspace))
+class NewKey(ActionPage):
+    """Its response to a valid form is the only one that contains the raw key."""
 
-
-class CreateKey(ActionPage):
     template_name = "admin/apikeys/apikey/new.html"
-    form_class = NewKeyForm
+    done = ""
 
-    def is_allowed(self) -> bool:
-        """Without a plan that has the API, `check` says so."""
-        allowed: bool = self.section.has_view_permission(self.request)
-        return allowed
+    @property
+    def workspace(self) -> Workspace:
+        workspace: Workspace = own_scope(self.request).workspace
+        return workspace
 
     def check(self) -> None:
-        require_plan(own_scope(self.request).workspace)
+        require_plan(self.workspace)
+
+    def issue(self, **new: Any) -> tuple[ApiKey, str]:
+        raise NotImplementedError
+
+    def run(self) -> HttpResponse:
+        id, expires_at = self.form.cleaned_data["new_id"], self.form.expires_at()
+        try:
+            key, raw = self.issue(by=self.user, id=id, expires_at=expires_at)
+        except AlreadyIssued:
+            raise Refused(ALREADY_ISSUED, reverse(LIST)) from None
+        return self.render_page(
+            "admin/secret.html",
+            title=self.done,
+            what="key",
+            of=str(key),
+            raw=raw,
+            if_lost="We keep only a fingerprint. If the key gets lost, create another.",
+            about=[sentence("new", key=key, old=self.obj)],
+            next_steps="admin/apikeys/apikey/next_steps.html",
+            warnings=refusals(key.workspace),
+            base=self.request.build_absolute_uri("/").rstrip("/"),
+            back=reverse(LIST),
+        )
+
+
+class CreateKey(NewKey):
+    form_class = NewKeyForm
+    done = "API key created"
 
     def form_arguments(self) -> dict[str, Any]:
-        return {"by": self.user, "workspace": own_scope(self.request).workspace}
+        return {"by": self.user, "workspace": self.workspace}
 
     def prompt(self) -> Prompt:
         return Prompt(
             title="Create an API key",
             button="Create the key",
-            warnings=filter(None, [refusal_warning(own_scope(self.request).workspace)]),
+            warnings=refusals(self.workspace),
             facts=self.form.facts(),
         )
 
-    def run(self) -> HttpResponse:
-        values = self.form.cleaned_data
-        require_plan(values["workspace"])
-        try:
-            key, raw = ApiKey.objects.issue(
-                workspace=values["workspace"],
-                name=values["name"],
-                by=self.user,
-                expires_at=self.form.expires_at(),
-                id=values["new_id"],
-            )
-        except AlreadyIssued:
-            raise Refused(ALREADY_ISSUED) from None
-        response: HttpResponse = self.section.created(self.request, key, raw)
-        return response
+    def issue(self, **new: Any) -> tuple[ApiKey, str]:
+        workspace = self.form.cleaned_data["workspace"]  # the user may look at another one now
+        require_plan(workspace)
+        name = self.form.cleaned_data["name"]
+        return ApiKey.objects.issue(workspace=workspace, name=name, **new)
 
 
-class RollKey(ActionPage):
+class RollKey(NewKey):
     obj: ApiKey
-    template_name = "admin/apikeys/apikey/new.html"
     form_class = RollForm
+    done = "API key rolled"
 
     def check(self) -> None:
-        require_plan(self.obj.workspace)
+        super().check()
         if self.obj.state.has_ended:
             raise self.ended()
 
@@ -124,7 +139,7 @@ class RollKey(ActionPage):
         return {"by": self.user}
 
     def prompt(self) -> Prompt:
-        warnings = [refusal_warning(self.obj.workspace)]
+        warnings = refusals(self.workspace)
         if self.obj.replaced_by:
             warnings.append(sentence("rolled", key=self.obj.replaced_by))
         text = "A new key beside {}, with the same name and for the same workspace."
@@ -132,39 +147,38 @@ class RollKey(ActionPage):
             title=f"Roll “{self.name}”",
             button="Roll the key",
             sentences=[format_html(text, isolated(self.name))],
-            warnings=filter(None, warnings),
-            facts={"Workspace": self.obj.workspace.name},
+            warnings=warnings,
+            facts={"Workspace": self.workspace.name},
         )
 
-    def run(self) -> HttpResponse:
-        form = self.form
-        new = {"id": form.cleaned_data["new_id"], "expires_at": form.expires_at()}
+    def issue(self, **new: Any) -> tuple[ApiKey, str]:
         try:
-            key, raw = self.obj.roll(by=self.user, ends_in=form.ends_in(), **new)
+            return self.obj.roll(ends_in=self.form.ends_in(), **new)
         except AlreadyEnded:
             raise self.ended() from None
-        except AlreadyIssued:
-            raise Refused(ALREADY_ISSUED, reverse(LIST)) from None
-        response: HttpResponse = self.section.created(self.request, key, raw, old=self.obj)
-        return response
+
+
+def require_plan(workspace: Workspace) -> None:
+    if workspace.plan not in WITH_API:
+        raise Refused(sentence("no_plan", workspace=workspace))
 
 
 class EndKey(ActionPage):
     template_name = "admin/apikeys/apikey/end.html"
     asks_password = False
     obj: ApiKey
-    done = ""
+    what = text = done = ""
 
-    def context(self) -> dict[str, Any]:
-        return {"key": self.obj, "workspace": self.obj.workspace.name}
+    def prompt(self) -> Prompt:
+        title, button = f"{self.what} “{self.name}”?", f"{self.what} this key"
+        return Prompt(title, button, [self.text], danger=True)
 
     def end(self) -> None:
         raise NotImplementedError
 
     def run(self) -> str:
-        message = sentence("done", key=self.obj, done=self.done)
         self.end()
-        return message
+        return sentence("done", key=self.obj, done=self.done)
 
     @property
     def next_url(self) -> str:
@@ -172,32 +186,24 @@ class EndKey(ActionPage):
 
 
 class RevokeKey(EndKey):
-    """It stays in the list."""
-
+    what = "Revoke"
+    text = (
+        "A revoked key stops immediately and for good: the next request with it gets 401. It stays "
+        "in the list, marked as revoked."
+    )
     done = "is revoked. Requests with it get 401 from now on."
-
-    def prompt(self) -> Prompt:
-        text = (
-            "A revoked key stops immediately and for good: the next request with it gets 401. It "
-            "stays in the list, marked as revoked."
-        )
-        return Prompt(f"Revoke “{self.name}”?", "Revoke this key", [text], danger=True)
 
     def end(self) -> None:
         self.obj.revoke(by=self.user)
 
 
 class DeleteKey(EndKey):
-    """It leaves the list."""
-
+    what = "Delete"
+    text = (
+        "A deleted key stops immediately and leaves the list; the next request gets 401. Its name "
+        "and first characters stay in the audit log."
+    )
     done = "is deleted. The audit log keeps what it did."
-
-    def prompt(self) -> Prompt:
-        text = (
-            "A deleted key stops immediately and leaves the list; the next request gets 401. Its "
-            "name and first characters stay in the audit log."
-        )
-        return Prompt(f"Delete “{self.name}”?", "Delete this key", [text], danger=True)
 
     def end(self) -> None:
         self.obj.delete_by(by=self.user)

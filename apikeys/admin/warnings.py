@@ -1,18 +1,13 @@
 """What pages warn of: a workspace whose keys are refused, keys with problems."""
 
-from collections.abc import Iterator
-from datetime import timedelta
 from typing import Any
 
 from django.conf import settings
-from django.db.models import F, Max, Sum
 from django.template.loader import render_to_string
-from django.utils import timezone
 from django.utils.safestring import SafeString
 
-from apikeys.keys import today
 from apikeys.models import ApiKey
-from apikeys.usage.models import KeyUsage, RefusedRequest
+from apikeys.usage.report import refused_in_a_day
 from config.console.formatting import Bad
 from workspaces.api_access import access_warning
 from workspaces.models import Workspace
@@ -26,48 +21,22 @@ def sentence(name: str, **context: Any) -> SafeString:
     return SafeString(render_to_string(f"admin/apikeys/texts/{name}.html", context).strip())
 
 
-def refusal_warning(workspace: Workspace) -> SafeString:
+def refusals(workspace: Workspace) -> list[str]:
+    """Why the keys of the workspace are refused, if they are."""
     why = access_warning(workspace)
-    return sentence("refused", why=why, workspace=workspace) if why else SafeString("")
+    return [Bad(sentence("refused", why=why, workspace=workspace))] if why else []
 
 
 def health(workspace: Workspace) -> dict[str, list[str]]:
     """For the start page and above the list of keys."""
-    refused = refusal_warning(workspace)
+    keys = ApiKey.objects.filter(workspace=workspace).order_by("expires_at", "-created_at")
+    refused = refused_in_a_day().filter(workspace_id=workspace.pk)
+    ended = keys.filter(pk__in=refused.filter(status=401).values("key_id"))
+    limited = keys.filter(pk__in=refused.filter(status=429).values("key_id"))
+    expiring = keys.expiring()
     return {
-        "API access": [Bad(refused)] if refused else [],
-        "keys that have ended": list(still_used(workspace)),
-        "rate limit": list(over_the_limit(workspace)),
-        "expiry of keys": list(expire_soon(workspace)),
+        "API access": refusals(workspace),
+        "keys that have ended": [Bad(sentence("still_used", key=key)) for key in ended[:MOST]],
+        "rate limit": [sentence("limited", key=key) for key in limited[:MOST]],
+        "expiry of keys": [sentence("expires", key=key) for key in expiring[:MOST]],
     }
-
-
-def still_used(workspace: Workspace) -> Iterator[str]:
-    rows = RefusedRequest.objects.filter(
-        workspace_id=workspace.pk,
-        created_at__gte=timezone.now() - timedelta(days=1),
-        status=401,
-        key_id__in=ApiKey.objects.filter(workspace=workspace).values("pk"),  # not deleted
-    )
-    sums = rows.values_list("key_id", "key_name", "key_prefix").annotate(
-        sent=Sum(F("requests") + F("others")), last=Max("last_at")
-    )
-    for id, name, prefix, requests, last in sums.order_by("-last")[:MOST]:
-        key = ApiKey(id=id, name=name, prefix=prefix)
-        yield Bad(sentence("still_used", key=key, requests=requests, last=last))
-
-
-def over_the_limit(workspace: Workspace) -> Iterator[str]:
-    """The keys that were over their limit today; first those with most."""
-    rows = KeyUsage.objects.filter(day=today(), limited__gt=0, workspace_id=workspace.pk)
-    limited = dict(rows.order_by("-limited").values_list("key_id", "limited")[:MOST])
-    keys = ApiKey.objects.in_bulk(list(limited))
-    for key_id, requests in limited.items():
-        if key := keys.get(key_id):
-            yield sentence("limited", key=key, requests=requests)
-
-
-def expire_soon(workspace: Workspace) -> Iterator[str]:
-    expiring = ApiKey.objects.expiring().filter(workspace=workspace)
-    for key in expiring.order_by("expires_at")[:MOST]:
-        yield sentence("expires", key=key)

@@ -196,15 +196,3 @@ def test_two_rolls_of_a_key_at_once_make_one_key(acme: Tenant) -> None:
             assert eventually(lambda: waiting_for_lock() == 2)
         assert sorted(each.result() for each in rolls) == [False, True]
     assert ApiKey.objects.count() == 2
-
-
-@pytest.mark.parametrize(
-    ("hours", "end", "lately"),
-    [(None, {}, False), (23, {}, True), (25, {}, False), (1, {"revoked_at": Now()}, False)],
-)
-def test_key_is_in_use_if_it_works_and_was_used_within_a_day(
-    acme: Tenant, hours: int | None, end: dict[str, Any], lately: bool
-) -> None:
-    used = None if hours is None else timezone.now() - timedelta(hours=hours)
-    ApiKey.objects.filter(pk=acme.key.pk).update(last_used_at=used, **end)
-    assert ApiKey.objects.get().was_used_lately == lately

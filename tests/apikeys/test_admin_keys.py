@@ -50,8 +50,8 @@ def test_key_list_says_all_of_a_key_that_may_be_seen(acme: Tenant, ada: Client) 
 
 
 def test_key_search_cuts_a_raw_key_in_the_address(acme: Tenant, ada: Client) -> None:
-    response = ada.get(LIST, {"q": f" {acme.raw}", "state": "active"})
-    assert response["Location"] == f"{LIST}?q={acme.key.prefix}&state=active"
+    response = ada.get(LIST, {"q": f" {acme.raw}", "p": "1"})
+    assert response["Location"] == f"{LIST}?q={acme.key.prefix}&p=1"
     assert acme.key.name in body(ada.get(response["Location"]))
 
 

@@ -172,13 +172,20 @@ def test_start_page_of_an_admin_has_a_chart_of_own_workspaces(
 ) -> None:
     used(acme.key.pk, acme.workspace.pk, ok=1190, errors=8, limited=6, downloads=36)
     used(umbrella.key.pk, umbrella.workspace.pk, ok=7777)
+    refused(**of_key(acme, status=429, requests=6))
     new, _ = factories.issue(acme.workspace, "Not used yet", acme.admin)
+    ended, _ = factories.issue(acme.workspace, "Never used", acme.admin)
+    ended.revoke(by=acme.admin)
     text = text_of(start(acme.admin))
     figures = "requests 1,204 downloads 36 refused 14 over the limit 6"
     assert f"Acme, last 30 days {figures}" in text
     assert f"{new.prefix}… Not used yet 0 never" in text
-    assert f"{acme.key.prefix}… Acme sync was over the limit. 6 requests refused today" in text
+    assert f"{acme.key.prefix}… Acme sync was over the limit of its requests in a minute" in text
     assert "Keys, last 30 days" in text
+    assert (
+        f"{ended.prefix}… Never used"
+        not in text.split("Keys, last 30 days")[1].split("All keys")[0]
+    )
     assert "Umbrella" not in text
     assert "7,777" not in text
 
@@ -193,7 +200,7 @@ def test_ended_key_that_is_still_used_is_named_and_its_requests_are_refused_ones
     flusher.flush()
     page = start(acme.admin)
     [line] = re.findall(r'<li class="bad">(.*?)</li>', page)
-    named = f"{acme.key.prefix}… Acme sync has ended and is still used. 3 requests got 401"
+    named = f"{acme.key.prefix}… Acme sync has ended and is still used. Its requests get 401"
     assert text_of(line).startswith(named)
     assert page_of(acme.key) in line
     figures = "last 30 days requests 3 downloads 0 refused 3 over the limit 0"
