@@ -12,7 +12,6 @@ from django.db import models
 from audit.models import NEWEST_FIRST
 from audit.snapshots import KeySnapshot
 from config.request.redaction import PUBLIC_LENGTH, redact_sent
-from workspaces.models import label
 
 ADDRESSES_KEPT = 20  # of each key, those that were seen last
 ADDRESS_LENGTH = 45
@@ -115,10 +114,6 @@ class RefusedRequest(models.Model):
     @property
     def minute(self) -> datetime:
         return self.created_at.replace(second=0, microsecond=0)
-
-    @property
-    def workspace_label(self) -> str:
-        return label(self.workspace_id, self.workspace_name) if self.workspace_id else ""
 
     @property
     def public_reason(self) -> str:

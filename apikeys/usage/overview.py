@@ -53,8 +53,8 @@ def last_day() -> SafeString:
             ("of workspaces", by_known[True], ""),
             ("of others", by_known[False], ""),
             ("over the limit", by_status[429], f"{day}&status__exact=429"),
-            ("500", by_status[500], f"{day}&status__exact=500"),
-            ("503", by_status[503], f"{day}&status__exact=503"),
+            ("500, errors of ours", by_status[500], f"{day}&status__exact=500"),
+            ("503, out of reach", by_status[503], f"{day}&status__exact=503"),
         ],
     }
     return SafeString(render_to_string("admin/usage/panels/day.html", context))
