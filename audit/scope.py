@@ -1,5 +1,6 @@
 """What a user may see, and the one workspace that an admin looks at; checked for every request."""
 
+from collections.abc import Sequence
 from copy import copy
 from functools import cached_property
 from typing import Any
@@ -11,7 +12,7 @@ from django.core.exceptions import ValidationError
 from django.db.models import Q, QuerySet
 from django.http import Http404, HttpRequest
 
-from config.console.base import SectionAdmin, request_user
+from config.console.base import ADMINS, SectionAdmin, request_user
 from config.console.links import parsed
 
 # The group Support has it, and superusers have every permission.
@@ -67,9 +68,13 @@ class Scope:
         return Q() if self.everything else Q(**{f"{field}__in": self.own.values("pk")})
 
 
+def has_right(user: User | AnonymousUser, permission: str) -> bool:
+    return user.is_active and user.is_staff and user.has_perm(permission)
+
+
 def sees_every_workspace(user: User | AnonymousUser) -> bool:
     """Whether the user sees what all workspaces have: operators and support staff."""
-    return user.is_active and user.is_staff and user.has_perm(READ_ALL)
+    return has_right(user, READ_ALL)
 
 
 def scope_of(request: HttpRequest) -> Scope:
@@ -104,14 +109,11 @@ class ScopedAdmin(SectionAdmin):
         workspace_field: from a row to the id of its workspace.
     """
 
+    seen_by: Sequence[str] = (READ_ALL, ADMINS)
     workspace_field = "workspace_id"
 
     def scope(self, request: HttpRequest) -> Scope:
         return scope_of(request)
-
-    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        scope = self.scope(request)
-        return bool(scope) if obj is None else scope.includes(obj.workspace_id)
 
     def shows_one_workspace(self, request: HttpRequest) -> bool:
         return not self.scope(request).everything

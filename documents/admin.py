@@ -15,6 +15,7 @@ from audit.models import Action
 from audit.record import record
 from audit.scope import Scope, ScopedAdmin, own_scope
 from audit.sealing.keys import set_up
+from config.console.base import ADMINS
 from config.console.formatting import date_column, isolated, pill
 from config.console.identify import Kind
 from config.console.links import LOG, WORKSPACE, filtered, page_link
@@ -91,6 +92,7 @@ class DocumentAdmin(ScopedAdmin):
     Files cannot be downloaded here.
     """
 
+    seen_by = ("documents.view_document", ADMINS)
     pages = {"change": DocumentPage}
     menu_position = 25
     actions = None

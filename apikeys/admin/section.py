@@ -19,6 +19,7 @@ from apikeys.models import ApiKey
 from apikeys.usage import report
 from apikeys.usage.models import KeyUsage
 from audit.scope import Scope, ScopedAdmin, own_scope
+from config.console.base import ADMINS
 from config.console.identify import Kind
 from workspaces.api_access import access_warning
 
@@ -57,6 +58,7 @@ class ApiKeyAdmin(ScopedAdmin):
     """
 
     nouns = "developer settings"  # as the 401 calls the place where a key is created
+    seen_by = (ADMINS,)
     menu_position = 10
     add_text = "Create a key"
     search_fields = ["name", "prefix"]

@@ -58,12 +58,9 @@ class RefusedRequestAdmin(LogAdmin):
     nouns = "refused requests"
     empty_text = "No request was refused in the last 30 days."
     menu_position = 35
+    in_menu = False  # the audit log leads here
     filter_form = RefusedFilter
     finds = {Kind.ID: ("request_id",)}
-
-    def has_module_permission(self, request: HttpRequest) -> bool:
-        """The menu leads to the audit log, whose page leads here."""
-        return False
 
     def panels(self, request: HttpRequest) -> list[SafeString]:
         """For support, what was refused and where to look; for operators, also all requests."""

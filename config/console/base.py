@@ -1,6 +1,6 @@
 """Base classes of the admin's sections."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlencode
 from uuid import UUID
@@ -30,14 +30,22 @@ else:  # generic only in the stubs
     ModelAdmin = admin.ModelAdmin
 
 
+# Who may see a section: those with a permission of Django's, or
+ADMINS = "admins"  # of a workspace
+OPERATORS = "config.view_system"  # a permission that only superusers have
+
+
 class SectionAdmin(ModelAdmin):
     """A section of the admin: Django's list, and pages of our own in place of Django's forms.
 
-    A subclass grants permissions. The list accepts only the filters that it offers: a URL with
-    another one, such as `?digest__startswith=…`, redirects to the whole list with a message.
+    The site reads `seen_by` for the menu, the start page and the header's box. The list accepts
+    only the filters that it offers: a URL with another one, such as `?digest__startswith=…`,
+    redirects to the whole list with a message.
     """
 
     nouns = ""  # by default the model's
+    seen_by: Sequence[str] = ()
+    in_menu = True
     is_log = False  # the box in the header leads to things before logs
     menu_position = 50  # from left to right
     add_text = ""  # of the button that leads to the form for a new one
@@ -45,9 +53,13 @@ class SectionAdmin(ModelAdmin):
     show_facets = admin.ShowFacets.NEVER
 
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        site: Any = self.admin_site
+        return bool(site.may_see(request, self.seen_by))
+
+    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
 
-    has_add_permission = has_change_permission = has_delete_permission = has_view_permission
+    has_change_permission = has_delete_permission = has_add_permission
 
     def __init__(self, model: type[Model], admin_site: admin.AdminSite) -> None:
         super().__init__(model, admin_site)
@@ -85,9 +97,6 @@ class SectionAdmin(ModelAdmin):
             return super().get_changelist_instance(request)
         except IncorrectLookupParameters as exc:
             raise DisallowedModelAdminLookup from exc
-
-    def has_module_permission(self, request: HttpRequest) -> bool:
-        return self.has_view_permission(request)
 
     def warnings(self, request: HttpRequest) -> list[str]:
         return [line for lines in self.health(request).values() for line in lines]

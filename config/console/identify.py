@@ -9,7 +9,6 @@ from enum import StrEnum
 from ipaddress import ip_address
 from typing import Any
 
-from django.contrib.admin import AdminSite
 from django.http import HttpRequest, HttpResponseRedirect
 from django.urls import reverse
 
@@ -49,14 +48,12 @@ _LISTS = {
 }
 
 
-def page(site: AdminSite, request: HttpRequest) -> HttpResponseRedirect:
+def page(site: Any, request: HttpRequest) -> HttpResponseRedirect:
     """The form is posted, so that a key that is pasted never is in a URL."""
     text = cut_raw_keys(request.POST.get("q", "").replace("\0", "").strip())[:500]
     if not text:
         return HttpResponseRedirect(reverse("admin:index"))
-    sections: list[Any] = [
-        each for each in site._registry.values() if each.has_view_permission(request)
-    ]
+    sections: list[Any] = site.sections(request)
     sections.sort(key=lambda section: (section.is_log, -section.menu_position))
     found = list(meanings(text))
     for kind, value in found:

@@ -1,14 +1,13 @@
 """The admin site: its start page, its menu, and the headers of its responses."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 from functools import partial
 from typing import Any, TypeVar
 from uuid import UUID
 
 from django.contrib import admin
-from django.contrib.auth.models import User
 from django.http import HttpRequest
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, URLResolver, path, reverse
@@ -18,6 +17,7 @@ from django.utils.text import capfirst
 
 from config import health
 from config.console import identify, system
+from config.console.base import OPERATORS
 from config.console.reauthentication import asks_for_password
 from config.time_outs import part_limits
 
@@ -27,7 +27,8 @@ T = TypeVar("T")
 
 PART_SECONDS = 2.0  # for a statement of a part of the start page
 KEPT, WAIT_SECONDS = timedelta(minutes=1), 1.0  # of the checks' result, and for a new one
-LATE = "{}: not available at the moment. Reload the page."
+LATE = "{} could not be shown. The rest of this page is right; try again in some minutes."
+LATE_FOR_OPERATORS = "{} could not be shown. The service's log says why, as an error."
 
 
 class ConsoleSite(admin.AdminSite):
@@ -46,7 +47,7 @@ class ConsoleSite(admin.AdminSite):
 
     def get_urls(self) -> list[URLPattern | URLResolver]:
         """Removes URLs of Django's that nothing here uses; one checks no permissions."""
-        unused = ("view_on_site", "autocomplete", "password_change_done")
+        unused = ("view_on_site", "autocomplete", "password_change_done", "app_list")
         urls = [url for url in super().get_urls() if getattr(url, "name", "") not in unused]
         view = self.admin_view(partial(identify.page, self))
         return [path("search/", view, name="search"), *urls]
@@ -55,28 +56,28 @@ class ConsoleSite(admin.AdminSite):
         """Any page may ask for the password; none may be cached, not even if Django allows it."""
         return super().admin_view(asks_for_password(view), cacheable=False)
 
+    def may_see(self, request: HttpRequest, seen_by: Sequence[str]) -> bool:
+        """Whether the user is one of those who see a section."""
+        raise NotImplementedError
+
+    def sections(self, request: HttpRequest) -> list[Any]:
+        """What the user sees, as in the menu from left to right."""
+        sections: Any = self._registry.values()
+        shown = [each for each in sections if self.may_see(request, each.seen_by)]
+        return sorted(shown, key=lambda section: section.menu_position)
+
+    def get_app_list(self, request: HttpRequest, app_label: str | None = None) -> list[Any]:
+        """Django's menu, which asks every section for four permissions, is not used."""
+        return []
+
     def each_context(self, request: HttpRequest) -> dict[str, Any]:
         context = super().each_context(request)
-        models = [model for app in context["available_apps"] for model in app["models"]]
-        sections = [self.section(request, model) for model in models]
-        if request.user.is_active and request.user.is_superuser:
-            url = reverse("system")
-            entry = {"name": "System", "url": url, "position": 90}
-            entry |= {"current": request.path == url}
-            sections.append(entry)
-        return {**context, "sections": sorted(sections, key=lambda each: each["position"])}
-
-    def section(self, request: HttpRequest, model: dict[str, Any]) -> dict[str, Any]:
-        """A section for the menu, and the start page's button to add something."""
-        section: Any = self.get_model_admin(model["model"])
-        return {
-            "name": capfirst(section.nouns),
-            "url": model["admin_url"],
-            "add_url": model["add_url"],
-            "add_text": section.add_text,
-            "position": section.menu_position,
-            "current": request.path.startswith(str(model["admin_url"])),
-        }
+        if not context["has_permission"]:
+            return context
+        menu = [section.crumb() for section in self.sections(request) if section.in_menu]
+        if self.may_see(request, [OPERATORS]):
+            menu.append(("System", reverse("system")))
+        return {**context, "menu": menu}
 
     def index(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
@@ -85,17 +86,16 @@ class ConsoleSite(admin.AdminSite):
 
         For operators, the checks' problems are among the lines.
         """
-        sections: Any = self._registry.values()
-        shown = [section for section in sections if section.has_view_permission(request)]
-        shown.sort(key=lambda section: section.menu_position)
-        is_operator = isinstance(request.user, User) and request.user.is_superuser
+        shown = self.sections(request)
+        is_operator = self.may_see(request, [OPERATORS])
         checks = health.checks(KEPT, WAIT_SECONDS) if is_operator else None
         lines: list[str] = [system.line(each) for each in checks.problems] if checks else []
         well: list[str] = []
         panels: list[SafeString] = []
+        text = LATE_FOR_OPERATORS if is_operator else LATE
         with part_limits(PART_SECONDS):
             for each in shown:
-                late = LATE.format(capfirst(each.nouns))
+                late = text.format(capfirst(each.nouns))
                 looked_at = part(partial(each.health, request), late)
                 own_panels = part(partial(each.panels, request), late)
                 if looked_at is None or own_panels is None:
@@ -112,6 +112,7 @@ class ConsoleSite(admin.AdminSite):
             "ok": len(checks.facts if checks else well),
             "at": checks.at if checks else timezone.now(),
             "panels": panels,
+            "adding": [each for each in shown if each.has_add_permission(request)],
         }
         return super().index(request, {**context, **(extra_context or {})})
 

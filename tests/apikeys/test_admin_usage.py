@@ -259,6 +259,6 @@ def test_part_of_the_start_page_fails_alone(acme: Tenant, monkeypatch: pytest.Mo
 
     monkeypatch.setattr("config.console.lists.fetch", late)
     text = text_of(start(acme.admin))
-    assert "Log: not available at the moment. Reload the page." in text
+    assert "Log could not be shown." in text
     assert "All is well" not in text
     assert "Acme, last 30 days requests 5" in text

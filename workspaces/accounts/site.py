@@ -1,3 +1,4 @@
+from collections.abc import Sequence
 from typing import Any
 
 from django.contrib.auth import SESSION_KEY
@@ -5,8 +6,8 @@ from django.http import HttpRequest, HttpResponseRedirect
 from django.urls import URLPattern, URLResolver, path, reverse
 from django.utils.decorators import method_decorator
 
-from audit.scope import scope_of
-from config.console.base import request_user
+from audit.scope import has_right, scope_of
+from config.console.base import ADMINS, request_user
 from config.console.site import ConsoleSite
 from workspaces.accounts import passwords, second_factor, sign_in
 from workspaces.accounts import second_factor_views as factor
@@ -45,6 +46,13 @@ class Site(ConsoleSite):
 
     def has_permission(self, request: HttpRequest) -> bool:
         return super().has_permission(request) and second_factor.is_satisfied(request.user)
+
+    def may_see(self, request: HttpRequest, seen_by: Sequence[str]) -> bool:
+        user = request_user(request)
+        return any(
+            scope_of(request).workspace is not None if who == ADMINS else has_right(user, who)
+            for who in seen_by
+        )
 
     def each_context(self, request: HttpRequest) -> dict[str, Any]:
         """With the workspace that is looked at, for admins of several."""

@@ -7,7 +7,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.safestring import SafeString
 
-from config.console.base import SectionAdmin, request_user
+from config.console.base import OPERATORS, SectionAdmin, request_user
 from config.console.formatting import date_column
 from config.console.identify import Kind
 from config.console.links import LOG, filtered
@@ -34,6 +34,7 @@ class AccountsAdmin(SectionAdmin):
     """They can be deactivated but not deleted, which would delete memberships too."""
 
     nouns = "accounts"
+    seen_by = (OPERATORS,)
     menu_position = 60
     add_text = "Create an account"
     pages = {
@@ -58,9 +59,6 @@ class AccountsAdmin(SectionAdmin):
     sortable_by = ("login", "last_sign_in")
     actions = None
     last_sign_in = date_column("last_login", "last sign-in", empty="never", ordering=True)
-
-    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return is_operator(request_user(request))
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return is_operator(request_user(request))

@@ -7,6 +7,7 @@ from django.http import HttpResponse
 from django.urls import reverse
 from django.utils.html import format_html
 
+from audit.scope import scope_of
 from config.console.formatting import isolated
 from config.console.object_page import Button, Prompt, Refused
 from config.request.context import base_url
@@ -74,7 +75,7 @@ class ChangeMember(PeoplePage, Button):
     @property
     def next_url(self) -> str:
         """The start page for users who have just removed themselves."""
-        may_see = self.section.has_view_permission(self.request, self.obj)
+        may_see = scope_of(self.request).includes(self.obj.pk)
         return self.back if may_see else reverse("admin:index")
 
 

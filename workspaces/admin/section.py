@@ -12,8 +12,8 @@ from django.utils.safestring import SafeString
 
 from audit.models import Action
 from audit.queries import newest_of
-from audit.scope import COOKIE, scope_of
-from config.console.base import SectionAdmin, request_user
+from audit.scope import COOKIE, READ_ALL, scope_of
+from config.console.base import ADMINS, SectionAdmin, request_user
 from config.console.formatting import date_column, isolated, pill
 from config.console.identify import Kind
 from config.console.links import LOG, filtered
@@ -78,6 +78,7 @@ class SwitchTo(Button):
 
 @admin.register(Workspace)
 class WorkspaceAdmin(SectionAdmin):
+    seen_by = (READ_ALL, ADMINS)
     menu_position = 50
     add_text = "Create a workspace"
     pages = {
@@ -107,10 +108,6 @@ class WorkspaceAdmin(SectionAdmin):
     def get_queryset(self, request: HttpRequest) -> QuerySet[Workspace]:
         workspaces: QuerySet[Workspace] = super().get_queryset(request)
         return workspaces.filter(scope_of(request).visible("pk"))
-
-    def has_view_permission(self, request: HttpRequest, obj: Workspace | None = None) -> bool:
-        scope = scope_of(request)
-        return bool(scope) if obj is None else scope.includes(obj.pk)
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return is_operator(request_user(request))
