@@ -57,9 +57,10 @@ def write(batch: Batch) -> None:
         Use(
             row.key_id,
             row.created_at.date(),
-            "",
+            row.address,
             row.workspace_id,
             row.last_at,
+            row.user_agent,
             errors=row.requests + row.others,
         )
         for row in refused

@@ -47,7 +47,7 @@ class KeyUsage(models.Model):
 class KeyAddress(models.Model):
     pk = models.CompositePrimaryKey("key_id", "address")
     key_id = models.UUIDField()
-    address = models.CharField(max_length=ADDRESS_LENGTH)  # IPv4 or IPv6
+    address = models.CharField(max_length=ADDRESS_LENGTH)  # of an ended key, IPv6 is a /64
     user_agent = models.CharField(max_length=TEXT_LENGTH, blank=True)  # the last one
     last_seen = models.DateTimeField()
     requests = models.BigIntegerField()

@@ -207,6 +207,8 @@ def test_ended_key_that_is_still_used_is_named_and_its_requests_are_refused_ones
     assert f"Acme, {figures}" in text_of(page)
     keys = text_of(html(signed_in(acme.admin).get(reverse("admin:apikeys_apikey_changelist"))))
     assert "3 requests, 3 refused just now" in keys
+    key = text_of(html(signed_in(acme.admin).get(page_of(acme.key))))
+    assert "Requests 127.0.0.1 just now 3" in key  # where it is still used
     assert "Acme sync" not in start(umbrella.admin)
     text = text_of(start(staff.operator()))
     assert "Acme ended key still used 3 requests got 401 in 24 hours" in text
