@@ -12,10 +12,10 @@ BIN := $(VENV)/bin
 RUN_STAMP := $(VENV)/.installed-run
 STAMP := $(VENV)/.installed
 
-# $(call install,FILE): installs the packages in FILE. It shows one line of progress, and pip's whole
-# output only if pip fails.
+# $(call install,FILE): installs the packages in FILE, which lists also what they need. Python compiles them
+# when they are imported. It shows one line of progress, and pip's whole output only if pip fails.
 install = total=$$(grep -c '==' $(1)); { $(BIN)/python -m pip install --disable-pip-version-check \
-	--require-virtualenv --require-hashes -r $(1) 2>&1; echo $$? >$(VENV)/pip.status; } \
+	--require-virtualenv --require-hashes --no-deps --no-compile -r $(1) 2>&1; echo $$? >$(VENV)/pip.status; } \
 	| tee $(VENV)/pip.log | awk -v total=$$total '/^(Collecting|Ignoring|Requirement already)/ {n++} \
 	/^(Collecting|Installing)/ {printf "\r$(1): %d of %d packages", n, total; fflush()} \
 	END {printf "\r$(1): installed %d packages\n", total}'; \
