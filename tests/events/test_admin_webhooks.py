@@ -387,11 +387,12 @@ def test_webhooks_are_found_by_their_hosts_and_by_nothing_that_follows(
 def test_delivery_page_shows_the_body_and_every_attempt(hook: Endpoint, ada: Client) -> None:
     delivery = webhooks.delivery(
         hook,
-        {"error": "The connection was refused.", "milliseconds": 12},
         {"status": 500, "response": "<script>alert(1)</script>", "milliseconds": 1234},
+        {"error": "The connection was refused.", "milliseconds": 12},
         next_attempt_at=timezone.now() + timedelta(minutes=5),
     )
     html = body(ada.get(page_of(delivery)))
+    assert "The connection was refused, again 2" in text_of(html)
     [sent] = re.findall(r"<pre[^>]*><code>(.*?)</code>", html)
     event = json.loads(sent.replace("&quot;", '"'))
     assert event["id"] == delivery.public_event_id

@@ -61,7 +61,7 @@ class DeliveryAdmin(LogAdmin):
         parts = [
             row.type,
             row.document_title and page_link(DOCUMENT, row.document_title, row.document_id),
-            attempts and attempts[-1].outcome,
+            attempts and attempts[-1].outcome.rstrip("."),
             when,
         ]
         what = format_html_join(", ", "{}", ((part,) for part in parts if part))
