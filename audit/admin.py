@@ -111,10 +111,10 @@ class AuditLogFilter(lists.LogFilter):
         return ", ".join(parts)
 
     def days(self) -> str:
-        """The days as they were typed: "from 2026-11-01 to 2026-11-30"."""
+        """The days as they were typed: "from 2026-11-01 to 2026-11-30 inclusive"."""
         since, until = self.cleaned_data["since"], self.cleaned_data["until"]
         first = f"from {since}" if since else ""
-        last = f"to {until}" if until else ""
+        last = f"to {until} inclusive" if until else ""
         return f"{first} {last}".strip()
 
 

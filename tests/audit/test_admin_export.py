@@ -179,7 +179,7 @@ def test_export_that_nobody_reads_leaves_other_pages_alone(pages: Server) -> Non
         ("", "all of it"),
         (
             "?workspace_id__exact={acme}&since=2026-01-01&until=2026-01-31&zone=Europe/Berlin",
-            "Workspace: Acme, from 2026-01-01 to 2026-01-31, Europe/Berlin",
+            "Workspace: Acme, from 2026-01-01 to 2026-01-31 inclusive, Europe/Berlin",
         ),
         (
             "?key_prefix__exact=dtd_abcdefgh&action__exact=key.revoked&within=7d",
@@ -215,7 +215,7 @@ def test_export_has_the_days_of_a_zone_and_says_so_in_its_name(acme: Tenant, ada
         happened(**of(acme.workspace), created_at=at(moment))
     november = "?since=2025-11-01&until=2025-11-30&zone=Europe/Berlin"
     assert [row["created_at"] for row in rows(ada, november)] == ["2025-10-31T23:00:00Z"]
-    name = "audit-log-acme-from-2025-11-01-to-2025-11-30-europe-berlin.csv"
+    name = "audit-log-acme-from-2025-11-01-to-2025-11-30-inclusive-europe-berlin.csv"
     assert name in ada.get(EXPORT + november)["Content-Disposition"]
 
 
