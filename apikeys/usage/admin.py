@@ -30,7 +30,8 @@ MILD = (400, 404)
 LATEST = 5  # on the start page
 NOT_KEPT = (
     "This Request-Id is not kept, or of no refused request. Of equal requests in one minute, the "
-    "first 60 are kept; of different ones, 20. The others are only counted: look for the key."
+    "first 60 are kept; of different ones, 20. The others are only counted: look for the key. "
+    "A request without a valid key is of no workspace: support staff find it."
 )
 
 

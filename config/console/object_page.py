@@ -130,11 +130,8 @@ class ActionPage(ObjectPage):
 
     @cached_property
     def form(self) -> Any:
-        data = self.request.POST if self.is_sent() else None
+        data = self.request.POST if self.request.method == "POST" else None
         return self.form_class(data, **self.form_arguments())
-
-    def is_sent(self) -> bool:
-        return self.request.method == "POST"
 
     def is_confirmed(self) -> bool:
         return "confirmed" in self.request.POST
