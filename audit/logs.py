@@ -25,8 +25,6 @@ from config.console.lists import OPEN, Line, LogChangeList, LogFilter
 class LogAdmin(ScopedAdmin):
     """A list of what happened in workspaces. A subclass has `line` and `facts`."""
 
-    actions = None
-    list_per_page = 50
     change_list_template = "admin/log.html"
     filter_form: type[LogFilter] = LogFilter
     is_log = True

@@ -95,10 +95,6 @@ class DocumentAdmin(ScopedAdmin):
     seen_by = ("documents.view_document", ADMINS)
     pages = {"change": DocumentPage}
     menu_position = 25
-    actions = None
-    list_per_page = 50
-    sortable_by = ()
-    empty_value_display = "–"
     change_list_template = "admin/documents/document/change_list.html"
     list_display = (
         "titled",

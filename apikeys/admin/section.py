@@ -64,9 +64,6 @@ class ApiKeyAdmin(ScopedAdmin):
     search_fields = ["name", "prefix"]
     search_help_text = "Any part of a name, or the first characters"
     list_display = ("name",)  # the list's template has the other columns
-    list_per_page = 50
-    sortable_by = ()
-    actions = None
     pages = {
         "add": CreateKey,
         "change": KeyPage,

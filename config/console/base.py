@@ -51,6 +51,10 @@ class SectionAdmin(ModelAdmin):
     add_text = ""  # of the button that leads to the form for a new one
     pages: Mapping[str, type[View]] = {}  # by the last part of their URLs
     show_facets = admin.ShowFacets.NEVER
+    actions = None
+    list_per_page = 50
+    sortable_by = ()
+    empty_value_display = "–"
 
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         site: Any = self.admin_site

@@ -52,12 +52,10 @@ class AccountsAdmin(SectionAdmin):
     }
     list_display = ("login", "full_name", "kinds", "state", "last_sign_in")
     list_filter = ("is_active", "is_superuser", "groups")
-    list_per_page = 50
     ordering = ("username",)
     search_fields = ("username", "first_name", "last_name", "email")
     search_help_text = "Any part of a name, or of an e-mail address"
     sortable_by = ("login", "last_sign_in")
-    actions = None
     last_sign_in = date_column("last_login", "last sign-in", empty="never", ordering=True)
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:

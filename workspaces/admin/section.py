@@ -95,12 +95,10 @@ class WorkspaceAdmin(SectionAdmin):
     }
     list_display = ("named", "plan_name", "state", "created")
     list_display_links = ("named",)
-    list_per_page = 50
     search_fields = ("name", "memberships__user__username__iexact", "^id")
     search_help_text = "A part of a name, a member’s e-mail, or the beginning of an id"
     sortable_by = ("named", "created")
     ordering = ("name", "id")
-    actions = None
     created = date_column("created_at", "created", ordering=True)
 
     # --- Who sees what

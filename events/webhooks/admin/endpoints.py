@@ -90,12 +90,9 @@ class EndpointAdmin(ScopedAdmin):
     }
     change_list_template = "admin/webhooks/endpoint/change_list.html"
     list_display = ("address", "events", "state", "deliveries")
-    list_per_page = 50
     ordering = ("-created_at", "-id")
     search_fields = ("label", "host")
     search_help_text = "A part of a name, or of a host"
-    sortable_by = ()
-    actions = None
 
     def rows(self, request: HttpRequest) -> QuerySet[Endpoint]:
         """With the hosts of their URLs; what follows them may be a secret."""
