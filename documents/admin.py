@@ -18,7 +18,7 @@ from audit.sealing.keys import set_up
 from config.console.base import ADMINS
 from config.console.formatting import date_column, isolated, pill
 from config.console.identify import Kind
-from config.console.links import LOG, WORKSPACE, filtered, page_link
+from config.console.links import DOCUMENTS, LOG, WORKSPACE, filtered, page_link
 from config.console.object_page import ObjectPage
 from documents.admin_list import DocumentChangeList, DocumentFilter
 from documents.api.objects import progress
@@ -54,15 +54,17 @@ class DocumentPage(ObjectPage):
         return super().get(request)
 
     def context(self) -> dict[str, Any]:
-        document, section = self.obj, self.section
+        document = self.obj
         entries = entries_of(self.request, document)
         may_see_people = self.is_own or may_view(self.request, "view_recipient")
         recipients = list(document.recipients.all()) if may_see_people else []
         return {
             "title": document.title,
             "document": document,
-            "workspace_page": "" if self.is_own else section.workspace_page(document),
-            "state": section.state(document),
+            "workspace_page": ""
+            if self.is_own
+            else page_link(WORKSPACE, document.workspace, document.workspace_id),
+            "state": self.section.state(document),
             "has_evidence": set_up(),
             "people": [
                 (each, *CIRCLES.get(each.status, ("quiet", "…")), since(each))
@@ -96,15 +98,7 @@ class DocumentAdmin(ScopedAdmin):
     pages = {"change": DocumentPage}
     menu_position = 25
     change_list_template = "admin/documents/document/change_list.html"
-    list_display = (
-        "titled",
-        "state",
-        "progress",
-        "workspace_page",
-        "recipient_emails",
-        "created",
-    )
-    list_display_links = ("titled",)
+    list_display = ("title", "state", "progress", "recipient_emails", "created")
 
     def scope(self, request: HttpRequest) -> Scope:
         scope = own_scope(request)
@@ -129,10 +123,6 @@ class DocumentAdmin(ScopedAdmin):
         own = None if scope.everything else scope.workspace.pk
         return DocumentFilter(data or request.GET, self.get_queryset(request), own)
 
-    def get_list_display(self, request: HttpRequest) -> list[Any]:
-        everything = self.scope(request).everything
-        return [each for each in self.list_display if everything or each != "workspace_page"]
-
     def find(self, request: HttpRequest, kind: Kind, text: str) -> str:
         """Also the only one that a title, or a recipient’s e-mail, finds."""
         if kind != Kind.TEXT:
@@ -142,16 +132,15 @@ class DocumentAdmin(ScopedAdmin):
 
     def changelist_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         """The list; once the customer is named, that of a workspace, or the document."""
-        named = request.GET.get("customer") and self.scope(request).everything
-        form = self.get_filter_form(request) if named else None
-        if form is None or not form.is_valid() or not form.workspace_id:
+        if not (request.GET.get("customer") and self.scope(request).everything):
+            return super().changelist_view(request, *args, **kwargs)
+        form = self.get_filter_form(request)
+        if not form.is_valid() or not form.workspace_id:
             return super().changelist_view(request, *args, **kwargs)
         if document := form.only_match:
             return HttpResponseRedirect(self.url_of(document))
-        query = request.GET.copy()
-        del query["customer"]
-        query["workspace_id__exact"] = str(form.workspace_id)
-        return HttpResponseRedirect(f"{request.path}?{query.urlencode()}")
+        values = {"q": form.cleaned_data["q"], "workspace_id__exact": form.workspace_id}
+        return HttpResponseRedirect(filtered(DOCUMENTS, **values))
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[DocumentChangeList]:
         return DocumentChangeList
@@ -166,10 +155,6 @@ class DocumentAdmin(ScopedAdmin):
     # --- Fields ---
 
     created = date_column("created_at", "created")
-
-    @admin.display(description="title")
-    def titled(self, document: Document) -> str:
-        return document.title
 
     @admin.display(description="status")
     def state(self, document: Document) -> str:
@@ -187,7 +172,3 @@ class DocumentAdmin(ScopedAdmin):
     def progress(self, document: Document) -> str:
         so_far = progress(document.recipients.all())
         return f"{so_far.done} of {so_far.total}"
-
-    @admin.display(description="workspace")
-    def workspace_page(self, document: Any) -> str:
-        return page_link(WORKSPACE, document.workspace.name, document.workspace_id)

@@ -141,12 +141,10 @@ class DocumentChangeList(LogChangeList):
 
     @property
     def empty_text(self) -> str:
-        if self.form.ids and not self.form.workspace_id:
-            return "There is no such document. Deleted documents are found too."
-        if not self.form.workspace_id:
-            return "Which customer? Titles and recipients are searched within one workspace."
         if self.older_url:
             return "Nothing matches on this page. Older documents may match."
-        if self.form.has_changed() or not self.is_first:
-            return "Nothing matches."
-        return "This workspace has no documents."
+        if self.form.workspace_id:
+            return "No documents."
+        if self.form.ids:
+            return "There is no such document. Deleted documents are found too."
+        return "Which customer? Titles and recipients are searched within one workspace."

@@ -2,6 +2,7 @@
 
 from django.db.models import Sum
 from django.template.loader import render_to_string
+from django.utils import timezone
 from django.utils.safestring import SafeString
 
 from config.console.charts import Part, parts_bar
@@ -39,6 +40,8 @@ def panel(workspace: Workspace) -> SafeString:
     context = {
         "bar": parts_bar(parts),
         "total": sum(part.number for part in parts),
-        "waiting": [(each, names.get(each.pk, "")) for each in longest],
+        "waiting": [
+            (each, names.get(each.pk, ""), (timezone.now() - each.sent_at).days) for each in longest
+        ],
     }
     return SafeString(render_to_string("admin/documents/panel.html", context))

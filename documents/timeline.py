@@ -43,11 +43,11 @@ class Downloads(NamedTuple):
 def entries_of(request: HttpRequest, document: Document) -> list[AuditEntry]:
     """The newest entries that the user may see: the document may be from another workspace.
 
-    That somebody looked at its page did not happen to the document.
+    Looking at its page, and importing it, did not happen to the document.
     """
     # Its index begins with the document.
     entries = AuditEntry.objects.filter(scope_of(request).condition(), document_id=document.pk)
-    shown = entries.exclude(action=Action.DOCUMENT_VIEWED)
+    shown = entries.exclude(action__in=(Action.DOCUMENT_VIEWED, Action.DOCUMENT_IMPORTED))
     return list(shown.order_by(*NEWEST_FIRST)[:MOST])
 
 
@@ -118,23 +118,19 @@ def _of_recipient(recipient: Recipient) -> Iterator[Event]:
 
 
 def _of_entries(request: HttpRequest, entries: Iterable[AuditEntry]) -> Iterator[Event]:
-    """The newest first. The same of one day is one event."""
+    """The newest first. What was done several times is one event, at its first time."""
     same = defaultdict(list)
     for entry in entries:
-        what = (entry.action, entry.file_type, entry.key_id, entry.person)
-        same[entry.created_at.date(), *what].append(entry)
+        same[entry.action, entry.file_type, entry.key_id, entry.person].append(entry)
     for found in same.values():
-        entry, others = found[-1], len(found) - 1
-        more = {0: "", 1: "and once more that day"}.get(others, f"and {others} times more that day")
+        entry = found[-1]
+        times = f", {len(found)} times in all" if len(found) > 1 else ""
         if entry.action == Action.DOCUMENT_DOWNLOADED:
-            facts = format_html("({}) with {} {}", entry.file_type, _key(request, entry), more)
+            facts = format_html("({}) with {}{}", entry.file_type, _key(request, entry), times)
             yield Event(entry.created_at, "Downloaded", facts, kind="download")
-            continue
-        imported = entry.action == Action.DOCUMENT_IMPORTED
-        fact = entry.detail.partition(";")[0] if imported else entry.file_type
-        by = format_html("by {}", isolated(entry.person)) if entry.person else ""
-        facts = format_html("{} {} {}", isolated(f"({fact})" if fact else ""), by, more)
-        yield Event(entry.created_at, entry.action_label, facts)
+        else:
+            by = format_html("by {}", isolated(entry.person)) if entry.person else ""
+            yield Event(entry.created_at, entry.action_label, format_html("{}{}", by, times))
 
 
 def _key(request: HttpRequest, entry: AuditEntry) -> str:

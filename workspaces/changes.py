@@ -103,11 +103,11 @@ def make_admin(membership: Membership, *, by: str) -> None:
 
 
 @transaction.atomic
-def remove_member(membership: Membership, *, by: str, even_last_admin: bool = False) -> None:
+def remove_member(membership: Membership, *, by: str) -> None:
     """Ends a membership; raises `LastAdmin` if the workspace would have no admin left."""
     now = _locked_membership(membership)
     if now is not None:
-        if is_last_admin(now) and not even_last_admin:
+        if list(Membership.objects.admins().filter(workspace=now.workspace)) == [now]:
             raise LastAdmin
         facts, member = now.workspace.snapshot(), now.user.get_username()
         now.delete()
@@ -122,11 +122,6 @@ def _locked_membership(membership: Membership) -> Membership | None:
     """
     _locked(membership.workspace)
     return Membership.objects.select_related("workspace", "user").filter(pk=membership.pk).first()
-
-
-def is_last_admin(membership: Membership) -> bool:
-    admins = list(Membership.objects.admins().filter(workspace=membership.workspace_id))
-    return admins == [membership]
 
 
 def solely_administered_by(user: User) -> list[Workspace]:

@@ -1,7 +1,7 @@
 """Base classes of the admin's sections."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 from urllib.parse import urlencode
 from uuid import UUID
 
@@ -53,7 +53,7 @@ class SectionAdmin(ModelAdmin):
     show_facets = admin.ShowFacets.NEVER
     actions = None
     list_per_page = 50
-    sortable_by = ()
+    sortable_by: ClassVar[tuple[str, ...]] = ()
     empty_value_display = "–"
 
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:

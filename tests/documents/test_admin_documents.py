@@ -118,8 +118,7 @@ def test_document_page_shows_its_people_what_happened_and_who_downloaded_it(
     assert re.findall(r"\d{4}-\d\d-\d\d", timeline) == ["2026-03-01", "2026-03-04", str(today())]
     assert "3 days" in timeline.replace("\xa0", " ")
     assert "Sent 09:00:00" not in timeline
-    assert "Downloaded (original) with dtd_" in timeline
-    assert "and once more that day" in timeline
+    assert re.search(r"Downloaded \(original\) with dtd_.*, 2 times in all", timeline)
     assert "127.0.0.1, acme-sync/2.0" in downloads
     assert downloads.endswith("2 All entries of this document ›")
     Document.objects.update(signing_order="SEQUENTIAL")
@@ -148,9 +147,6 @@ def test_document_page_is_not_shown_without_its_entry(transactional_db: None, ac
     assert b"Lease" not in response.content
 
 
-# --- Filters
-
-
 # --- Workspace admins
 
 
@@ -162,8 +158,7 @@ def test_documents_of_a_workspace_are_open_to_its_admins(acme: Tenant, lease: Do
     listed = body(client.get(DOCUMENTS))
     for text in ("Ähnlich", "ada@example.com"):
         assert text in listed
-    for text in ("Lease", "column-workspace_page"):
-        assert text not in listed
+    assert "Lease" not in listed
     for query, found in [("", [mine]), ("?q=ahn", [mine]), (f"?q={mine.pk}", [mine])]:
         assert shown(client, query, DOCUMENTS).result_list == found
     html = body(client.get(page_of(mine)))
@@ -239,6 +234,3 @@ def test_document_pages_have_each_document_once(acme: Tenant, sam: Client) -> No
         listed = shown(sam, listed.older_url, DOCUMENTS)
         found += listed.result_list
     assert found == sorted(made, key=lambda each: (each.created_at, each.id), reverse=True)
-
-
-# --- Workspaces to choose from

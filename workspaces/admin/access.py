@@ -4,25 +4,16 @@ from copy import copy
 from typing import Any
 
 from django.core.exceptions import ValidationError
-from django.http import HttpResponse
 from django.urls import reverse
 
 from config.console.object_page import ActionPage, Prompt, Refused
 from workspaces import changes, mails
-from workspaces.api_access import access_warning
 from workspaces.forms import NewWorkspaceForm, ReasonForm, RenameForm
 from workspaces.models import Membership, Workspace
 from workspaces.permissions import is_operator
-from workspaces.plans import Plan, label_of
+from workspaces.plans import WITH_API, Plan, label_of
 
-# Whether the keys work before a change and after it → what the change means.
-CONSEQUENCES = {
-    (True, True): "Any keys that it has keep working.",
-    (True, False): "Any keys that it has stop with the next request, and its webhooks wait.",
-    (False, True): "Any keys that it has work again with the next request, and its webhooks get "
-    "what has waited.",
-    (False, False): "No key of it works now, and none will work afterwards either.",
-}
+NO_API = "Its plan has no API, so its keys are refused in any case."
 
 
 class WorkspaceAction(ActionPage):
@@ -38,16 +29,12 @@ class CreateWorkspace(WorkspaceAction):
     def prompt(self) -> Prompt:
         return Prompt("Create a workspace", "Create the workspace")
 
-    def run(self) -> str | HttpResponse:
-        name = self.form.cleaned_data["name"]
-        others = [each.label for each in changes.with_the_same_name(name)]
-        if others and not self.is_confirmed():
-            sentences = ["There is one with that name already:", *others]
-            prompt = Prompt(f"Create another “{name}”?", "Create another one", sentences)
-            return self.ask(prompt, confirming=True)
+    def run(self) -> str:
         self.obj = self.form.save(commit=False)
+        others = changes.with_the_same_name(self.obj.name)
         changes.create_workspace(self.obj, by=self.login)
-        return f"{self.obj.label} was created. Invite its first admin now."
+        done = f"{self.obj.label} was created. Invite its first admin now."
+        return f"{done} Another workspace has the same name: rename one." if others else done
 
     @property
     def next_url(self) -> str:
@@ -62,7 +49,7 @@ class Rename(WorkspaceAction):
 
     def prompt(self) -> Prompt:
         kept = "What has happened under the present name keeps it in the audit log."
-        return Prompt(f"Rename {self.obj.label}", "Rename it", [kept])
+        return Prompt(f"Rename {self.obj}", "Rename it", [kept])
 
     def run(self) -> str:
         changes.rename(self.obj, self.form.cleaned_data["name"], by=self.login)
@@ -73,29 +60,27 @@ class Suspend(WorkspaceAction):
     form_class = ReasonForm
     suspends = True
     verb, state = "Suspend", "suspended"
+    effect = "Its keys stop with the next request, and its webhooks wait."
 
     def check(self) -> None:
         if self.obj.suspended == self.suspends:
             raise Refused(f"{self.obj} is {self.state} already.")
 
     def prompt(self) -> Prompt:
-        effect = consequence(self.obj, suspended=self.suspends)
-        return Prompt(
-            title=f"{self.verb} {self.obj.label}?",
-            button=f"{self.verb} {self.obj}",
-            sentences=[effect, admins_of(self.obj)],
-            danger=self.suspends,
-        )
+        effect = self.effect if self.obj.plan in WITH_API else NO_API
+        title = f"{self.verb} {self.obj}"
+        return Prompt(f"{title}?", title, [effect, admins_of(self.obj)], danger=self.suspends)
 
     def run(self) -> str:
         reason = self.form.cleaned_data["reason"]
         changes.set_suspended(self.obj, self.suspends, by=self.login, reason=reason)
-        return f"{self.obj.label} is {self.state}."
+        return f"{self.obj} is {self.state}."
 
 
 class Reinstate(Suspend):
     suspends = False
     verb, state = "Reinstate", "active"
+    effect = "Its keys work again, and its webhooks get what has waited."
 
 
 class ChangePlan(WorkspaceAction):
@@ -104,25 +89,21 @@ class ChangePlan(WorkspaceAction):
 
     def prompt(self) -> Prompt:
         now = f"It is on {label_of(self.obj.plan)} now."
-        return Prompt(f"Move {self.obj.label} to another plan", "", [now])
+        suspended = ["It is suspended: its keys are refused on every plan."]
+        sentences = [now, *(suspended if self.obj.suspended else [])]
+        return Prompt(f"Move {self.obj} to another plan", "", sentences)
 
     def context(self) -> dict[str, Any]:
-        others = [plan for plan in Plan if plan != self.obj.plan]
-        return {"plans": [(plan, consequence(self.obj, plan=plan)) for plan in others]}
+        without = "Without the API: its keys are refused, and its webhooks wait."
+        effects = {plan: "With the API." if plan in WITH_API else without for plan in Plan}
+        return {"plans": [each for each in effects.items() if each[0] != self.obj.plan]}
 
     def run(self) -> str:
         plan, reason = self.request.POST.get("plan", ""), self.form.cleaned_data["reason"]
         if plan not in Plan.values:
             raise ValidationError("Choose a plan.")
         changes.change_plan(self.obj, plan, by=self.login, reason=reason)
-        return f"{self.obj.label} is on {label_of(plan)} now."
-
-
-def consequence(workspace: Workspace, **changed: Any) -> str:
-    after = copy(workspace)
-    for name, value in changed.items():
-        setattr(after, name, value)
-    return CONSEQUENCES[not access_warning(workspace), not access_warning(after)]
+        return f"{self.obj} is on {label_of(plan)} now."
 
 
 def admins_of(workspace: Workspace) -> str:

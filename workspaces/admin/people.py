@@ -40,37 +40,24 @@ class ChangeMember(PeoplePage, Button):
             return f"{member.user} is an admin of {self.obj} now."
         if not self.is_confirmed():
             return self.ask(self.removal(member), confirming=True)
-        confirmed = "last_admin" in self.request.POST and is_operator(self.user)
         try:
-            changes.remove_member(member, by=self.login, even_last_admin=confirmed)
+            changes.remove_member(member, by=self.login)
         except changes.LastAdmin:
-            return self.ask(self.removal(member), confirming=True)
-        return f"{member.user} was removed from {self.obj}."
-
-    def removal(self, member: Membership) -> Prompt:
-        is_last = changes.is_last_admin(member)
-        if is_last and not is_operator(self.user):
             raise Refused(
                 f"Nothing was changed: {member.user} is the only admin of {self.obj} who can sign "
                 "in. First make another member an admin, or invite one."
-            )
+            ) from None
+        return f"{member.user} was removed from {self.obj}."
+
+    def removal(self, member: Membership) -> Prompt:
         who = "You lose" if member.user == self.user else "The person loses"
-        keys = (
-            "Nobody else can create or revoke this workspace’s keys. Better first make another "
-            "member an admin, or invite one."
-            if is_last
-            else "Revoke those whose text the person may have kept."
-        )
-        return Prompt(
-            title=f"Remove {member.user} from {self.obj.label}?",
-            button=f"Remove {member.user}",
-            sentences=[
-                f"{who} access to this workspace from the next click on. The account stays.",
-                f"Keys that the person has created keep working. {keys}",
-            ],
-            danger=True,
-            hidden=[("last_admin", "yes")] if is_last else [],
-        )
+        sentences = [
+            f"{who} access to this workspace from the next click on. The account stays.",
+            "Keys that the person has created keep working. Revoke those whose text the person "
+            "may have kept.",
+        ]
+        title = f"Remove {member.user} from {self.obj}?"
+        return Prompt(title, f"Remove {member.user}", sentences, danger=True)
 
     @property
     def next_url(self) -> str:

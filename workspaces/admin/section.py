@@ -7,7 +7,7 @@ from django.contrib import admin
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
-from django.utils.html import format_html, format_html_join
+from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from audit.models import Action
@@ -34,14 +34,12 @@ class WorkspacePage(ObjectPage):
         workspace, user = self.obj, self.user
         members: Any = workspace.memberships.select_related("user__confirmed_address")
         pending: Any = workspace.invitations.pending()
-        state = Action.WORKSPACE_SUSPENDED if workspace.suspended else Action.WORKSPACE_REINSTATED
-        entry = newest_of(workspace.pk, state)
+        entry = newest_of(workspace.pk, Action.WORKSPACE_SUSPENDED)
         return {
             "title": workspace.name,
             "workspace": workspace,
             "plan": label_of(workspace.plan),
-            "plan_entry": newest_of(workspace.pk, Action.PLAN_CHANGED),
-            "state_entry": entry,
+            "suspension": entry if workspace.suspended else None,
             "warning": access_warning(workspace),
             "ask": settings.SUPPORT_EMAIL or (entry.person if entry else ""),
             "members": members.order_by("role", "user__username"),
@@ -51,6 +49,7 @@ class WorkspacePage(ObjectPage):
             "sees_every_workspace": scope_of(self.request).everything,
             "may_manage": may_manage_members(user, workspace),
             "is_own": workspace.is_administered_by(user),
+            "is_one_of_several": len(scope_of(self.request).own[:2]) > 1,
         }
 
 
@@ -93,7 +92,7 @@ class WorkspaceAdmin(SectionAdmin):
         "invite": Invite,
         "revoke-invitation": RevokeInvitation,
     }
-    list_display = ("named", "plan_name", "state", "created")
+    list_display = ("named", "plan", "state", "created")
     list_display_links = ("named",)
     search_fields = ("name", "memberships__user__username__iexact", "^id")
     search_help_text = "A part of a name, a member’s e-mail, or the beginning of an id"
@@ -125,8 +124,6 @@ class WorkspaceAdmin(SectionAdmin):
         return super().changelist_view(request, extra_context)
 
     def get_list_display(self, request: HttpRequest) -> tuple[str, ...]:
-        if is_operator(request_user(request)):
-            return (*self.list_display, "change_state")
         return self.list_display if scope_of(request).everything else (*self.list_display, "switch")
 
     def get_list_filter(self, request: HttpRequest) -> tuple[str, ...]:
@@ -147,10 +144,6 @@ class WorkspaceAdmin(SectionAdmin):
     def named(self, workspace: Workspace) -> SafeString:
         return isolated(workspace.label)
 
-    @admin.display(description="plan")
-    def plan_name(self, workspace: Workspace) -> str:
-        return label_of(workspace.plan)
-
     @admin.display(description="state")
     def state(self, workspace: Workspace) -> SafeString:
         return pill("bad" if workspace.suspended else "ok", workspace.get_suspended_display())
@@ -161,16 +154,3 @@ class WorkspaceAdmin(SectionAdmin):
         url = reverse("admin:workspaces_workspace_switch", args=[workspace.pk])
         text = '<button formaction="{}" aria-label="Switch to {}">Switch to</button>'
         return format_html(text, url, workspace)
-
-    @admin.display(description="change")
-    def change_state(self, workspace: Workspace) -> SafeString:
-        verbs = ("Invite", "Plan", "Reinstate" if workspace.suspended else "Suspend")
-        pages = [f"admin:workspaces_workspace_{verb.lower()}" for verb in verbs]
-        return format_html_join(
-            " ",
-            '<a href="{}" aria-label="{}… {}">{}…</a>',
-            (
-                (reverse(page, args=[workspace.pk]), verb, workspace, verb)
-                for page, verb in zip(pages, verbs, strict=True)
-            ),
-        )
