@@ -36,12 +36,16 @@ def panel(workspace: Workspace) -> SafeString:
     waiting = Document.objects.filter(workspace=workspace, status__in=WAITING, deleted_at=None)
     longest = list(waiting.exclude(sent_at=None).order_by("sent_at", "id")[:SHOWN])
     asked = Recipient.objects.filter(document__in=longest, role__in=ASKED, status__in=ASKED_NOW)
-    names = dict(asked.order_by("-order", "-id").values_list("document_id", "name"))
+    now, names = (
+        timezone.now(),
+        dict(asked.order_by("-order", "-id").values_list("document_id", "name")),
+    )
     context = {
         "bar": parts_bar(parts),
         "total": sum(part.number for part in parts),
         "waiting": [
-            (each, names.get(each.pk, ""), (timezone.now() - each.sent_at).days) for each in longest
+            (each, names.get(each.pk, ""), each.sent_at and (now - each.sent_at).days)
+            for each in longest
         ],
     }
     return SafeString(render_to_string("admin/documents/panel.html", context))
