@@ -12,11 +12,9 @@ from django.core.exceptions import ValidationError
 from django.db.models import Q, QuerySet
 from django.http import Http404, HttpRequest
 
-from config.console.base import ADMINS, SectionAdmin, request_user
+from config.console.base import ADMINS, READ_ALL, SectionAdmin, request_user
 from config.console.links import parsed
 
-# The group Support has it, and superusers have every permission.
-READ_ALL = "audit.view_auditentry"
 WORKSPACE = "workspace_id__exact"  # the URL parameter
 COOKIE = "workspace"  # signed: the id of the workspace that the user has switched to
 

@@ -70,15 +70,13 @@ class RefusedRequestAdmin(LogAdmin):
             return []
         most = overview.refused_most(LATEST)
         title, template = "Refused most, last 24 hours", "admin/usage/panels/most.html"
-        site: Any = self.admin_site
         panels = [
             overview.last_day(),
-            overview.looks(site.needs_a_look()),
             self.panel(request, title, most, reverse(REFUSED), template),
         ]
         return [*panels, overview.everything()] if is_operator(user) else panels
 
-    def needs_a_look(self) -> Iterable[tuple[UUID, SafeString]]:
+    def needs_a_look(self) -> Iterable[tuple[UUID, str, SafeString]]:
         return overview.needs_a_look()
 
     # --- Requests with a deleted or mistyped key, which admins find by the whole Request-Id only

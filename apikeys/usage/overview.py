@@ -18,15 +18,14 @@ from apikeys.usage.report import refused_in_a_day
 from config.console.charts import Bar, bar_chart
 from config.console.formatting import pill
 from config.console.links import REFUSED, filtered
-from workspaces.models import Workspace
 
 MOST_NAMED = 60  # reasons why workspaces need a look
 EACH = F("requests") + F("others")
 # A workspace needs a look if its programs go on with these statuses.
-LOOKS = {
+LOOKS = {  # the worst first
     401: pill("bad", "ended key still used"),
-    403: pill("", "suspended, still asks"),
     429: pill("warn", "over the limit"),
+    403: pill("", "suspended, still asks"),
 }
 
 
@@ -68,25 +67,17 @@ def refused_most(most: int) -> list[RefusedRequest]:
     return [RefusedRequest(**kind) for kind in kinds[:most]]
 
 
-def needs_a_look() -> Iterator[tuple[UUID, SafeString]]:
-    """Workspaces whose programs do not notice that they are refused, those with most first."""
+def needs_a_look() -> Iterator[tuple[UUID, str, SafeString]]:
+    """Workspaces whose programs do not notice that they are refused."""
     rows = refused_in_a_day().filter(status__in=LOOKS, workspace_id__isnull=False)
-    sums = rows.values_list("workspace_id", "status").annotate(sum=Sum(EACH)).order_by("-sum")
-    for id, status, requests in sums[:MOST_NAMED]:
+    workspace = ("workspace_id", "workspace_name")
+    sums = rows.values_list("status", *workspace).annotate(sum=Sum(EACH)).order_by("-sum")
+    order = list(LOOKS)
+    for status, id, name, requests in sorted(
+        sums[:MOST_NAMED], key=lambda sum: order.index(sum[0])
+    ):
         text = "{} {} requests got {} in 24 hours"
-        yield id, format_html(text, LOOKS[status], f"{requests:,}", status)
-
-
-def looks(reasons: dict[UUID, list[SafeString]]) -> SafeString:
-    """HTML: the workspaces that need a look, and why."""
-    usage = report.daily(KeyUsage.objects.filter(workspace_id__in=list(reasons)), "workspace_id")
-    workspaces = Workspace.objects.in_bulk(list(reasons))
-    rows = [
-        (workspaces[id], report.chart(usage[id], small=True), why)
-        for id, why in reasons.items()
-        if id in workspaces
-    ]
-    return SafeString(render_to_string("admin/usage/panels/looks.html", {"rows": rows}))
+        yield id, name, format_html(text, LOOKS[status], f"{requests:,}", status)
 
 
 def everything() -> SafeString:

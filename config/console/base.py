@@ -33,6 +33,7 @@ else:  # generic only in the stubs
 # Who may see a section: those with a permission of Django's, or
 ADMINS = "admins"  # of a workspace
 OPERATORS = "config.view_system"  # a permission that only superusers have
+READ_ALL = "audit.view_auditentry"  # one of operators and support: they see what all have
 
 
 class SectionAdmin(ModelAdmin):
@@ -121,8 +122,8 @@ class SectionAdmin(ModelAdmin):
             return self.url_of(obj) if obj else ""
         return ""
 
-    def needs_a_look(self) -> Iterable[tuple[UUID, SafeString]]:
-        """The ids of workspaces that support or an operator should look at, and HTML: why."""
+    def needs_a_look(self) -> Iterable[tuple[UUID, str, SafeString]]:
+        """The workspaces to look at, for support or an operator: ids, names, and HTML: why."""
         return ()
 
     def url_of_found(self, found: QuerySet[Any], text: str) -> str:

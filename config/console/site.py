@@ -17,7 +17,8 @@ from django.utils.text import capfirst
 
 from config import health
 from config.console import identify, system
-from config.console.base import OPERATORS
+from config.console.base import OPERATORS, READ_ALL
+from config.console.links import WORKSPACE, page_link
 from config.console.reauthentication import asks_for_password
 from config.time_outs import part_limits
 
@@ -84,16 +85,23 @@ class ConsoleSite(admin.AdminSite):
     ) -> TemplateResponse:
         """The start page: a line for each thing that is wrong, and panels of the user's sections.
 
-        For operators, the checks' problems are among the lines.
+        The checks' errors are among the lines for support staff, their warnings too for operators.
         """
         shown = self.sections(request)
         is_operator = self.may_see(request, [OPERATORS])
-        checks = health.checks(KEPT, WAIT_SECONDS) if is_operator else None
-        lines: list[str] = [system.line(each) for each in checks.problems] if checks else []
+        sees_all = self.may_see(request, [READ_ALL])
+        checks = health.checks(KEPT, WAIT_SECONDS) if sees_all else None
+        lines: list[str] = []
+        for problem in checks.problems if checks else []:
+            if is_operator or problem.is_serious():
+                lines.append(system.line(problem, with_hint=is_operator))
+        looks: dict[Any, Any] = {}
         well: list[str] = []
         panels: list[SafeString] = []
         text = LATE_FOR_OPERATORS if is_operator else LATE
         with part_limits(PART_SECONDS):
+            if sees_all:
+                looks = part(partial(self.needs_a_look, shown), text.format("Workspaces")) or {}
             for each in shown:
                 late = text.format(capfirst(each.nouns))
                 looked_at = part(partial(each.health, request), late)
@@ -107,6 +115,8 @@ class ConsoleSite(admin.AdminSite):
                 panels += own_panels or []
         context = {
             "lines": sorted(lines, key=lambda line: getattr(line, "state", "warn")),
+            "sees_all": sees_all,
+            "looks": looks.values(),
             "checks": checks,
             "well": well,
             "ok": len(checks.facts if checks else well),
@@ -116,13 +126,13 @@ class ConsoleSite(admin.AdminSite):
         }
         return super().index(request, {**context, **(extra_context or {})})
 
-    def needs_a_look(self) -> dict[UUID, list[SafeString]]:
-        """By workspaces' ids: why support or an operator should look at them."""
-        found: dict[UUID, list[SafeString]] = {}
-        sections: Any = self._registry.values()
+    def needs_a_look(self, sections: list[Any]) -> dict[UUID, tuple[str, list[SafeString]]]:
+        """By workspaces' ids: links to them, and why support or an operator should look at them."""
+        found: dict[UUID, tuple[str, list[SafeString]]] = {}
         for section in sections:
-            for id, why in section.needs_a_look():
-                found.setdefault(id, []).append(why)
+            for id, name, why in section.needs_a_look():
+                _, reasons = found.setdefault(id, (page_link(WORKSPACE, name, id), []))
+                reasons.append(why)
         return found
 
 

@@ -16,11 +16,13 @@ from config.console.formatting import Bad, code_spans
 LONGEST_SECONDS = 10.0  # that the page waits for the checks
 
 
-def line(problem: CheckMessage) -> SafeString:
-    """HTML: what is wrong, and what to do about it."""
+def line(problem: CheckMessage, *, with_hint: bool = True) -> SafeString:
+    """HTML: what is wrong, and what an operator can do about it."""
     text = format_html(
         '<b>{}</b> {} <span class="quiet">{}</span>',
-        *(problem.msg, code_spans(problem.hint or ""), problem.id or ""),
+        problem.msg,
+        code_spans(problem.hint or "") if with_hint else "",
+        problem.id or "",
     )
     return Bad(text) if problem.is_serious() else text
 

@@ -1,4 +1,4 @@
-// Buttons that copy a text, forms that are sent once, results that are waited for, the header.
+// Buttons that copy a text, forms that are sent once, and results that are waited for.
 "use strict";
 
 async function copied(source) {
@@ -59,6 +59,3 @@ document.addEventListener("keydown", (event) => {
     document.querySelector(".find input[type=search]")?.focus();
   }
 });
-
-// On a phone the sections scroll sideways: the page's own is shown.
-document.querySelector("header nav [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });

@@ -138,11 +138,11 @@ class EndpointAdmin(ScopedAdmin):
             lines.append(Bad(text))
         return {"webhooks": lines}
 
-    def needs_a_look(self) -> Iterable[tuple[UUID, SafeString]]:
-        for each in Endpoint.objects.failing()[:MOST_NAMED]:
+    def needs_a_look(self) -> Iterable[tuple[UUID, str, SafeString]]:
+        for each in Endpoint.objects.failing().select_related("workspace")[:MOST_NAMED]:
             word, since = pill("bad", "webhook fails"), each.failing_since or each.created_at
             text = format_html("{} {} since {}", word, isolated(each.name), time_tag(since))
-            yield each.workspace_id, text
+            yield each.workspace_id, each.workspace.name, text
 
     # --- The list
 
