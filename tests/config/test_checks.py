@@ -195,8 +195,8 @@ def test_system_page_is_for_operators_alone(acme: Tenant) -> None:
 
 def test_system_page_has_the_findings_of_the_checks_problems_first(desk: Client) -> None:
     html = body(desk.get(PAGE))
-    assert "Object storage: OK.\n" in html
-    assert html.index("Backup made") < html.index("<details") < html.index("with PostgreSQL 1")
+    assert "Object storage: OK.</li>" in html
+    assert html.index("Backup made") < html.index("What is OK") < html.index("with PostgreSQL 1")
     assert PAGE in body(desk.get(reverse("admin:index")))
 
 

@@ -12,8 +12,8 @@ from django.utils.safestring import SafeString
 
 from audit.models import Action
 from audit.queries import newest_of
-from audit.scope import COOKIE, READ_ALL, scope_of
-from config.console.base import ADMINS, SectionAdmin, request_user
+from audit.scope import COOKIE, scope_of
+from config.console.base import ADMINS, READ_ALL, SectionAdmin, request_user
 from config.console.formatting import date_column, isolated, pill
 from config.console.identify import Kind
 from config.console.links import LOG, filtered
