@@ -14,7 +14,7 @@ REFUSED = "admin:usage_refusedrequest_changelist"
 DELIVERIES = "admin:webhooks_delivery_changelist"
 # Each reads one table: the list, and what it is narrowed to.
 LOGS = {
-    "All": (LOG, ""),
+    "Audit log": (LOG, ""),
     "Downloads": (LOG, "downloads"),
     "Changes": (LOG, "changes"),
     "Refused": (REFUSED, ""),
