@@ -1,6 +1,6 @@
 """The conditions of a search, as SQL and as tokens. Each `%(name)s` in the SQL is in `values`."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 from itertools import product
 from typing import Any, NamedTuple
@@ -9,7 +9,7 @@ from uuid import UUID
 from config.api.errors import InvalidParameter
 from config.connections import fetch
 from documents.models import RecipientStatus
-from documents.search.parameters import WORDS_EXPECTED, WORDS_MAX, Search, spellings
+from documents.search.parameters import WORDS_EXPECTED, WORDS_MAX, Range, Search, spellings
 
 DAYS_MAX = 92  # of a range that is found by the tokens of its days
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -53,12 +53,9 @@ def values(asked: Search, words: list[Word], workspace_id: UUID) -> dict[str, An
     return found
 
 
-def within(asked: Search, *, is_sorted: bool) -> Iterator[str]:
-    """Whether times are within their ranges: the time that sorts, or the others."""
-    for time, first, end in asked.ranges:
-        sorts = time == asked.sort
-        if sorts != is_sorted:
-            continue
+def within(ranges: Iterable[Range]) -> Iterator[str]:
+    """Whether times are within their ranges."""
+    for time, first, end in ranges:
         if first:
             yield f"{time}_at >= %({time}_first)s"
         if end:
@@ -66,8 +63,8 @@ def within(asked: Search, *, is_sorted: bool) -> Iterator[str]:
 
 
 def holds(asked: Search) -> Iterator[str]:
-    """Whether `document` meets the conditions; none is about the time that sorts."""
-    yield from within(asked, is_sorted=False)
+    """Whether `document` meets the conditions."""
+    yield from within(asked.ranges)
     yield "folded_title LIKE ALL (%(patterns)s::text[])"
     if asked.statuses:
         yield "document.status = ANY (%(statuses)s)"

@@ -2,12 +2,14 @@
 
 First the newest documents are looked at: a frequent match fills its page there. If not, the index
 finds all documents with the tokens. If these are more than MATCHES, if OUTDATED is exceeded, or if
-nothing that is asked for has a token, further documents are looked at in their order. The page may
-then have fewer documents than asked for, or none, though others follow.
+nothing that is asked for has a token, the index of a time finds all documents within one of the
+ranges. If these too are more than MATCHES, or if a recipient is asked for, further documents are
+looked at in their order. The page may then have fewer documents than asked for, or none, though
+others follow.
 
-A page costs at most NEWEST and FURTHER documents, OUTDATED rows, and MATCHES rows that are counted
-and then sorted. What has no bound are the index's lists of the tokens: they grow with the documents
-that have one.
+A page costs at most NEWEST and FURTHER documents, OUTDATED rows, and MATCHES rows of each index,
+which are counted and then sorted. What has no bound are the index's lists of the tokens: they grow
+with the documents that have one.
 """
 
 from datetime import datetime
@@ -57,6 +59,8 @@ def search(
     groups = tokens(asked, words, given)
     if page.searched_to and groups:
         page = _by_tokens(asked, given, groups, limit) or page
+    if page.searched_to and not (asked.recipient or asked.recipient_status):
+        page = _by_time(asked, given, limit) or page
     if page.searched_to:
         page = _in_order(asked, given, FURTHER, limit)
     return page
@@ -101,11 +105,6 @@ def _by_tokens(
     names = {f"tokens_{n}": group for n, group in enumerate(groups)}
     hashes = "SELECT documents_token(%(workspace)s, each) FROM unnest(%({})s::text[]) AS each"
     has_tokens = " AND ".join(f"tokens && ARRAY({hashes.format(name)})" for name in names)
-    where = [
-        *_behind(asked, given, "document_id"),
-        *within(asked, is_sorted=False),
-        "folded_title LIKE ALL (%(patterns)s::text[])",
-    ]
     given = given | names
     first = f'SELECT FROM "documents_searchable" WHERE {has_tokens} LIMIT {MATCHES + 1}'  # noqa: S608
     [[matches, outdated]] = _fetch(
@@ -117,11 +116,45 @@ def _by_tokens(
     )
     if matches > MATCHES or outdated > OUTDATED:
         return None
+    where = [
+        has_tokens,
+        *_behind(asked, given, "document_id"),
+        *within(asked.ranges),
+        "folded_title LIKE ALL (%(patterns)s::text[])",
+    ]
+    return _sorted(asked, given, "document_id", "documents_findable(%(workspace)s)", where, limit)
+
+
+def _by_time(asked: Search, given: dict[str, Any], limit: int) -> SearchPage | None:
+    """The next that match, of all documents within the range that has the fewest.
+
+    None if these are too many. A recipient would have to be looked up for each of them.
+    """
+    sources = [
+        f"""SELECT * FROM "documents_document" AS document
+        WHERE {" AND ".join([VISIBLE, f"{each.time}_at IS NOT NULL", *within([each])])}
+        ORDER BY {each.time}_at DESC, id DESC LIMIT {MATCHES + 1}"""  # noqa: S608 - made of constants
+        for each in asked.ranges
+    ]
+    if not sources:
+        return None
+    counts = ", ".join(f"(SELECT count(*) FROM ({each}) AS document)" for each in sources)  # noqa: S608
+    [found] = _fetch(f"SELECT {counts}", given)
+    fewest = min(found)
+    if fewest > MATCHES:
+        return None
+    source = f"({sources[found.index(fewest)]}) AS document"
+    return _sorted(asked, given, "id", source, [*_behind(asked, given, "id"), *holds(asked)], limit)
+
+
+def _sorted(
+    asked: Search, given: dict[str, Any], id: str, source: str, where: list[str], limit: int
+) -> SearchPage:
+    """The next that match, of a source that has all of them."""
     found = _fetch(
         f"""SELECT time, looked, {DOCUMENT_COLUMNS_SQL} FROM (
-            SELECT {asked.sort}_at AS time, document_id AS looked
-            FROM documents_findable(%(workspace)s)
-            WHERE {has_tokens} AND {" AND ".join(where)} ORDER BY {_ORDER} LIMIT {limit + 1}
+            SELECT {asked.sort}_at AS time, {id} AS looked
+            FROM {source} WHERE {" AND ".join(where)} ORDER BY {_ORDER} LIMIT {limit + 1}
         ) AS found LEFT JOIN "documents_document" AS document ON document.id = looked AND {VISIBLE}
         ORDER BY {_ORDER}
         """,  # noqa: S608 - made of constants
@@ -133,7 +166,8 @@ def _by_tokens(
 
 def _behind(asked: Search, given: dict[str, Any], id: str) -> list[str]:
     """Whether the time that sorts is there, within its range, and behind the position."""
-    found = [f"{asked.sort}_at IS NOT NULL", *within(asked, is_sorted=True)]
+    sorts = [each for each in asked.ranges if each.time == asked.sort]
+    found = [f"{asked.sort}_at IS NOT NULL", *within(sorts)]
     if "after_id" in given:
         found.append(f"({asked.sort}_at, {id}) < (%(after_time)s, %(after_id)s)")
     return found

@@ -95,6 +95,25 @@ def test_search_finds_each_match_once_in_its_order_however_few_documents_it_look
         assert found == [str(made[n].pk) for n in newest if matches(n)], query
 
 
+@pytest.mark.parametrize("more", [{}, {"title": "agreement"}, {"sentFrom": "2026-03-01"}])
+def test_search_finds_an_open_range_in_another_order_in_one_page(
+    acme: Tenant, monkeypatch: pytest.MonkeyPatch, more: dict[str, str]
+) -> None:
+    for name, most in (("NEWEST", 2), ("FURTHER", 2), ("MATCHES", 4)):
+        monkeypatch.setattr(queries, name, most)
+    made = factories.listed(
+        acme.workspace,
+        20,
+        created_at=lambda n: START - timedelta(hours=n),
+        sent_at=lambda _: START,
+        completed_at=lambda n: START + timedelta(days=n % 2 if n > 14 else 100 + n),
+    )
+    query = urlencode({"completedBefore": "2026-03-02", **more})
+    page = acme.get(f"/search?{query}").json()
+    assert [each["id"] for each in page["data"]] == [str(made[n].pk) for n in (16, 18)]
+    assert page["nextCursor"] is None
+
+
 def test_search_pages_have_each_document_once_and_none_deleted_or_foreign(
     acme: Tenant, umbrella: Tenant
 ) -> None:
