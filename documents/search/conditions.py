@@ -11,7 +11,7 @@ from config.connections import fetch
 from documents.models import RecipientStatus
 from documents.search.parameters import WORDS_EXPECTED, WORDS_MAX, Range, Search, spellings
 
-DAYS_MAX = 92  # of a range that is found by the tokens of its days
+DAYS_MAX = 31  # of a range that is found by the tokens of its days
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _WORDS = r"""
     SELECT CASE WHEN text ^@ U&'\E000' THEN substr(text, 2) ELSE ' ' || text END, ARRAY(
