@@ -18,7 +18,7 @@ from audit.sealing.keys import set_up
 from config.console.base import ADMINS
 from config.console.formatting import date_column, isolated, pill
 from config.console.identify import Kind
-from config.console.links import DOCUMENTS, LOG, WORKSPACE, filtered, page_link
+from config.console.links import DOCUMENTS, LOG, filtered
 from config.console.object_page import ObjectPage
 from documents.admin_list import DocumentChangeList, DocumentFilter
 from documents.api.objects import progress
@@ -56,14 +56,11 @@ class DocumentPage(ObjectPage):
     def context(self) -> dict[str, Any]:
         document = self.obj
         entries = entries_of(self.request, document)
-        may_see_people = self.is_own or may_view(self.request, "view_recipient")
-        recipients = list(document.recipients.all()) if may_see_people else []
+        recipients = document.recipients.all()
         return {
             "title": document.title,
             "document": document,
-            "workspace_page": ""
-            if self.is_own
-            else page_link(WORKSPACE, document.workspace, document.workspace_id),
+            "is_own": self.is_own,
             "state": self.section.state(document),
             "has_evidence": set_up(),
             "people": [
@@ -73,8 +70,7 @@ class DocumentPage(ObjectPage):
             "in_order": document.signing_order == Document.SigningOrder.SEQUENTIAL,
             "timeline": timeline(self.request, document, recipients, entries),
             "downloads": list(downloads(self.request, entries)),
-            "is_whole": len(entries) < MOST,
-            "most": MOST,
+            "most": MOST if len(entries) == MOST else None,
             "log_url": filtered(
                 LOG, workspace_id__exact=document.workspace_id, document_id__exact=document.pk
             ),

@@ -13,7 +13,6 @@ from config.api.errors import InvalidParameter
 from config.console.formatting import isolated
 from config.console.identify import Kind, meanings
 from config.console.lists import (
-    AFTER,
     ListPage,
     LogChangeList,
     LogFilter,
@@ -81,9 +80,6 @@ class DocumentFilter(LogFilter):
             raise forms.ValidationError(format_html_join(", ", '<a href="?{}">{}</a>', links))
         return found[0].pk
 
-    def condition(self) -> Q:
-        return Q()
-
     def clean(self) -> None:
         super().clean()
         found = meanings(self.cleaned_data.get("q", ""))
@@ -120,7 +116,7 @@ class DocumentFilter(LogFilter):
                     found = search(workspace_id, self.search(), position, size)
                 except InvalidParameter:
                     self.add_error("q", f"Type an id, or {WORDS_EXPECTED}.")
-                    return ListPage([], None, None)
+                    return ListPage([])
                 ids = [UUID(id) for id, *_ in found.rows]
                 older = found.next and Position(*found.next)
         rows = self.documents.filter(within, pk__in=ids).order_by("-created_at", "-id")
@@ -132,12 +128,8 @@ class DocumentChangeList(LogChangeList):
 
     def get_page(self, after: Position | None, before: Position | None) -> ListPage:
         if not self.form.is_valid():
-            return ListPage([], None, None)
+            return ListPage([])
         return self.form.page(after, self.list_per_page)
-
-    @property
-    def is_first(self) -> bool:
-        return AFTER not in self.params
 
     @property
     def empty_text(self) -> str:

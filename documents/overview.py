@@ -36,10 +36,8 @@ def panel(workspace: Workspace) -> SafeString:
     waiting = Document.objects.filter(workspace=workspace, status__in=WAITING, deleted_at=None)
     longest = list(waiting.exclude(sent_at=None).order_by("sent_at", "id")[:SHOWN])
     asked = Recipient.objects.filter(document__in=longest, role__in=ASKED, status__in=ASKED_NOW)
-    now, names = (
-        timezone.now(),
-        dict(asked.order_by("-order", "-id").values_list("document_id", "name")),
-    )
+    names = dict(asked.order_by("-order", "-id").values_list("document_id", "name"))
+    now = timezone.now()
     context = {
         "bar": parts_bar(parts),
         "total": sum(part.number for part in parts),

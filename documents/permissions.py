@@ -15,7 +15,6 @@ from workspaces.permissions import SUPPORT
 PERMISSIONS = (
     ("audit", "view_auditentry"),
     ("documents", "view_document"),
-    ("documents", "view_recipient"),
 )
 
 

@@ -7,7 +7,6 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from django.http import HttpRequest
-from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.timesince import timesince
 
@@ -87,20 +86,18 @@ def timeline(
 
 
 def _of_fields(document: Document) -> Iterator[Event]:
-    now, expires = timezone.now(), document.expires_at
+    expired = document.status == Document.Status.EXPIRED
     times = (
         (document.created_at, "Created", ""),
         (document.sent_at, SENT, ""),
         (document.completed_at, COMPLETED, ""),
+        (document.expires_at if expired else None, "Expired", "ended"),
+        (document.expires_at if document.status in OPEN else None, "Expires", "future"),
         (document.deleted_at, "Deleted", "ended"),
     )
     for at, what, kind in times:
-        if at and at <= now:
+        if at:
             yield Event(at, what, kind=kind)
-    if expires and expires <= now and document.status == Document.Status.EXPIRED:
-        yield Event(expires, "Expired", kind="ended")
-    if expires and expires > now and document.status in OPEN:
-        yield Event(expires, "Expires", kind="future")
 
 
 def _of_recipient(recipient: Recipient) -> Iterator[Event]:

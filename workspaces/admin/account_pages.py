@@ -100,7 +100,6 @@ class AccountPage(ActionPage):
             "confirmed": ConfirmedAddress.of(self.obj),
             "mail_available": mails.available(),
             "memberships": memberships.order_by("workspace__name", "workspace_id"),
-            "history_url": self.section.history_url(self.obj),
         }
 
     def run(self) -> str:

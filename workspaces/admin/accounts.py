@@ -10,7 +10,6 @@ from django.utils.safestring import SafeString
 from config.console.base import OPERATORS, SectionAdmin, request_user
 from config.console.formatting import date_column
 from config.console.identify import Kind
-from config.console.links import LOG, filtered
 from workspaces.accounts.rights import kinds_of
 from workspaces.admin.account_pages import (
     AccountPage,
@@ -60,9 +59,6 @@ class AccountsAdmin(SectionAdmin):
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return is_operator(request_user(request))
-
-    def history_url(self, obj: Any) -> str:
-        return filtered(LOG, person=obj.get_username())
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[User]:
         accounts: QuerySet[User] = super().get_queryset(request)

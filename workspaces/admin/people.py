@@ -86,46 +86,39 @@ class Invite(PeoplePage):
             "the e-mail address."
         )
 
-    def run(self) -> str | HttpResponse:
-        invitation, link = self.invite()
-        if mails.available():
-            return f"An e-mail with the link is on its way to {invitation.email}."
-        return self.render_page(
-            "admin/secret.html",
-            title=f"Invitation for {invitation.email}",
-            what="link",
-            of=invitation.email,
-            raw=link,
-            about=[
-                format_html(
-                    "It works once, within {} days, and makes its user {} of {}.",
-                    invitations.DAYS,
-                    invitation.role_label,
-                    isolated(self.obj.label),
-                ),
-                "Send it only to this person. Anybody who opens it can make the account of "
-                "that address. A new account is marked as one whose address nobody has confirmed, "
-                "since the link was not sent there.",
-            ],
-        )
-
     @transaction.atomic
-    def invite(self) -> tuple[Invitation, str]:
+    def run(self) -> str | HttpResponse:
         email, role = self.form.cleaned_data["email"], Membership.Role.ADMIN
         mailed = mails.available()
         invitation, token = invitations.create(self.obj, email, role, by=self.user, mailed=mailed)
         link = f"{base_url(self.request)}{reverse('invitation')}?{urlencode({'token': token})}"
-        text = {
+        if mailed:
+            self.mail(invitation, link)
+            return f"An e-mail with the link is on its way to {email}."
+        works = "It works once, within {} days, and makes its user {} of {}."
+        return self.render_page(
+            "admin/secret.html",
+            title=f"Invitation for {email}",
+            what="link",
+            of=email,
+            raw=link,
+            about=[
+                format_html(works, invitations.DAYS, invitation.role_label, isolated(self.obj)),
+                "Send it only to this person. Anybody who opens it can make the account of "
+                "that address.",
+            ],
+        )
+
+    def mail(self, invitation: Invitation, link: str) -> None:
+        facts = {
             "link": link,
             "invited_by": self.login,
             "role": invitation.role_label,
             "workspace": self.obj.name,
             "days": invitations.DAYS,
         }
-        subject = f"Invitation to {self.obj}"
         template = "admin/workspaces/workspace/invitation.txt"
-        mails.send(self.request, subject, template, text, invitation.email)
-        return invitation, link
+        mails.send(self.request, f"Invitation to {self.obj}", template, facts, invitation.email)
 
 
 class RevokeInvitation(PeoplePage, Button):

@@ -16,7 +16,6 @@ from audit.scope import COOKIE, scope_of
 from config.console.base import ADMINS, READ_ALL, SectionAdmin, request_user
 from config.console.formatting import date_column, isolated, pill
 from config.console.identify import Kind
-from config.console.links import LOG, filtered
 from config.console.object_page import Button, ObjectPage
 from workspaces.admin.access import ChangePlan, CreateWorkspace, Reinstate, Rename, Suspend
 from workspaces.admin.people import ChangeMember, Invite, RevokeInvitation
@@ -44,7 +43,6 @@ class WorkspacePage(ObjectPage):
             "ask": settings.SUPPORT_EMAIL or (entry.person if entry else ""),
             "members": members.order_by("role", "user__username"),
             "pending": pending.select_related("created_by").order_by("created_at"),
-            "history_url": self.section.history_url(workspace),
             "is_operator": is_operator(user),
             "sees_every_workspace": scope_of(self.request).everything,
             "may_manage": may_manage_members(user, workspace),
@@ -108,9 +106,6 @@ class WorkspaceAdmin(SectionAdmin):
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return is_operator(request_user(request))
-
-    def history_url(self, obj: Workspace) -> str:
-        return filtered(LOG, workspace_id__exact=obj.pk)
 
     # --- The list
 
