@@ -20,6 +20,7 @@ MOST = 1_000  # entries of the audit log that are read, the newest
 SHOWN = 50  # of what they say
 LONG = timedelta(hours=12)  # between two events: the timeline says so
 SENT, COMPLETED = "Sent", "Completed"
+NO_EVENTS = (Action.DOCUMENT_VIEWED, Action.DOCUMENT_IMPORTED, Action.FILE_IMPORTED)
 OPEN = {"DRAFT", "SENT", "VIEWED", "PARTIALLY_SIGNED"}  # may still expire
 
 
@@ -46,7 +47,7 @@ def entries_of(request: HttpRequest, document: Document) -> list[AuditEntry]:
     """
     # Its index begins with the document.
     entries = AuditEntry.objects.filter(scope_of(request).condition(), document_id=document.pk)
-    shown = entries.exclude(action__in=(Action.DOCUMENT_VIEWED, Action.DOCUMENT_IMPORTED))
+    shown = entries.exclude(action__in=NO_EVENTS)
     return list(shown.order_by(*NEWEST_FIRST)[:MOST])
 
 

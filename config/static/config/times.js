@@ -14,7 +14,7 @@ for (const time of document.querySelectorAll("time[datetime]")) {
     time.textContent = own.slice(own.startsWith(day) ? 11 : 0, 16);
     day = own.slice(0, 10);
   } else if (/^\d{4}-/.test(time.textContent)) {
-    time.textContent = time.closest("td") ? own.slice(0, 16) : own;
+    time.textContent = time.closest("td, .people") ? own.slice(0, 16) : own;
   } else if (/^\d\d:/.test(time.textContent)) {
     time.textContent = own.slice(11, 19);
   } else {
