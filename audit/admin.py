@@ -184,9 +184,16 @@ class AuditEntryAdmin(LogAdmin):
 
     def facts(self, request: HttpRequest, row: AuditEntry) -> Iterable[tuple[str, Any]]:
         """What its line does not say already."""
-        document = row.document_id
+        yield "Address", list_link(LOG, row.address, address__exact=row.address)
+        yield "User agent", row.user_agent
+        if row.request_id:
+            same = self.get_queryset(request).filter(request_id=row.request_id)
+            others = len(same.order_by()[:MOST_OF_A_REQUEST]) - 1
+            text = f"{others} other entries" if others else ""
+            link = list_link(LOG, text, request_id__exact=row.request_id)
+            yield "Request id", format_html("{} {}", copyable(row.request_id), link)
         yield "API key", copyable(row.key_id)
-        if document:
+        if document := row.document_id:
             entries = list_link(LOG, "its entries", document_id__exact=document)
             yield "Document", format_html("{} {}", copyable(document), entries)
             if keys.set_up():
@@ -196,14 +203,6 @@ class AuditEntryAdmin(LogAdmin):
         if row.workspace_id:
             link = page_link(WORKSPACE, row.workspace_name, row.workspace_id)
             yield "Workspace", format_html("{} {}", link, copyable(row.workspace_id))
-        yield "Address", list_link(LOG, row.address, address__exact=row.address)
-        yield "User agent", row.user_agent
-        if row.request_id:
-            same = self.get_queryset(request).filter(request_id=row.request_id)
-            others = len(same.order_by()[:MOST_OF_A_REQUEST]) - 1
-            text = f"{others} other entries" if others else ""
-            link = list_link(LOG, text, request_id__exact=row.request_id)
-            yield "Request id", format_html("{} {}", copyable(row.request_id), link)
         if keys.set_up():
             yield "Seal", seal_of(row)
 
