@@ -14,10 +14,6 @@ TEXTS = {
     "support": "Support staff read the audit log, the refused requests and the documents of every "
     "workspace, not its keys. They change nothing.",
 }
-NO_SECOND_FACTOR = (
-    "{} has no second factor, or cannot sign in. First the user sets one up on the page Security; "
-    "nobody gets this right here without one."
-)
 
 
 class MakeOperator(ActionPage):
@@ -42,7 +38,10 @@ class MakeOperator(ActionPage):
         if rights.has(self.obj, self.right) == self.given:
             raise Refused(f"{self.obj}: {rights.kinds_of(self.obj)}. Nothing was changed.")
         if self.given and not rights.may_get_one(self.obj):
-            raise Refused(NO_SECOND_FACTOR.format(self.obj))
+            raise Refused(
+                f"{self.obj} has no second factor, or cannot sign in. First the user sets one up "
+                "on the page Security."
+            )
 
     def run(self) -> str:
         reason = self.form.cleaned_data["reason"]
