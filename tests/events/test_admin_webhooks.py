@@ -2,6 +2,7 @@
 
 import json
 import re
+from contextlib import closing
 from datetime import timedelta
 from typing import Any
 
@@ -17,6 +18,7 @@ from audit.models import Action, AuditEntry
 from config.console.formatting import exact
 from events.webhooks import secrets, services
 from events.webhooks.models import TEST_EVENT, Delivery, Endpoint
+from events.webhooks.monitoring import PROCESS
 from events.webhooks.policy import MOST_ENDPOINTS
 from tests.support import factories, staff, webhooks
 from tests.support.cast import form_of, nodes, page_of, plan, text_of
@@ -179,6 +181,26 @@ def test_webhook_switched_off_by_the_service_is_told_on_the_start_page(
     [entry] = AuditEntry.objects.filter(action=Action.WEBHOOK_SWITCHED_OFF)
     assert entry.detail == f"{PUBLIC_URL} ({hook.pk}): it responded with 410 Gone"
     assert entry.person
+
+
+def test_failing_webhook_s_line_on_the_start_page_says_why_and_what_waits(
+    hook: Endpoint, ada: Client
+) -> None:
+    soon = timezone.now() + timedelta(minutes=2)
+    webhooks.delivery(hook, {"error": "The connection was refused."}, next_attempt_at=soon)
+    webhooks.delivery(hook, next_attempt_at=soon + timedelta(minutes=2))
+    Endpoint.objects.update(failing_since=timezone.now())
+    html = body(ada.get(START))
+    assert f'<b>Webhook <a href="{page_of(hook)}">' in html
+    text = text_of(html)
+    assert f"Webhook {PUBLIC_URL} fails since" in text
+    waits = ": The connection was refused. 2 deliveries wait"
+    assert f"{waits} for us: the service sends nothing at present." in text
+    with closing(connection.copy()) as process, process.cursor() as cursor:
+        cursor.execute(f"SET application_name = '{PROCESS}'")
+        with connection.cursor() as own:
+            own.execute("SELECT pg_stat_clear_snapshot()")  # PostgreSQL keeps one per transaction
+        assert f"{waits}; the next try is at {soon:%H:%M}" in text_of(body(ada.get(START)))
 
 
 def test_webhook_secret_rolled_signs_beside_the_old_one_for_a_day(

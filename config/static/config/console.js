@@ -35,7 +35,8 @@ for (const form of document.querySelectorAll("form[data-once]")) {
   window.addEventListener("pageshow", () => delete form.dataset.sent);
 }
 
-// While something is due, the page looks for its result, for a minute; then it shows it.
+// While something is due, the page looks for its result, for a minute; then it shows it. The server
+// says each message once, so that the page keeps them.
 async function look(until) {
   while (Date.now() < until) {
     await new Promise((resolve) => setTimeout(resolve, 2000));
@@ -43,10 +44,13 @@ async function look(until) {
     const known = response?.ok && !response.redirected && !(await response.text()).includes("data-live");
     const typing = document.activeElement.matches("input, select, textarea");
     if (known && !typing) {
+      sessionStorage.setItem("messages", document.querySelector("#messages")?.outerHTML ?? "");
       return location.reload();
     }
   }
 }
+document.querySelector("main > .head")?.insertAdjacentHTML("beforebegin", sessionStorage.getItem("messages") ?? "");
+sessionStorage.removeItem("messages");
 if (document.querySelector("[data-live]")) {
   look(Date.now() + 60000);
 }

@@ -21,8 +21,9 @@ from config.console.object_page import ObjectPage
 from events.webhooks import services
 from events.webhooks.admin import actions
 from events.webhooks.admin.days import charts
-from events.webhooks.admin.texts import explanation, state_pill, waiting
+from events.webhooks.admin.texts import explanation, failing_line, state_pill, waiting
 from events.webhooks.models import PENDING, UNDELIVERED, Delivery, Endpoint
+from events.webhooks.monitoring import read_status
 
 SHOWN = 20  # deliveries
 MOST_EVENTS = 2  # that the list names
@@ -130,12 +131,16 @@ class EndpointAdmin(ScopedAdmin):
         if own_scope(request).workspace is None:
             return {}
         own = Endpoint.objects.existing().filter(own_scope(request).condition())
+        own = own.select_related("workspace")
         off = own.filter(enabled=False).exclude(disabled_reason="").order_by("disabled_at")
-        lines: list[str] = []
-        for each in (*off, *own.failing()):
-            link = page_link(ENDPOINT, each.name, each.pk)
-            text = format_html("{} Webhook {}: {}", state_pill(each), link, explanation(each))
-            lines.append(Bad(text))
+        text = "<b>Webhook {}</b>: {}"
+        lines: list[str] = [
+            Bad(format_html(text, page_link(ENDPOINT, each.name, each.pk), explanation(each)))
+            for each in off
+        ]
+        if failing := own.failing():
+            delivers = read_status()["webhooks_processes"] > 0
+            lines += [failing_line(each, delivers=delivers) for each in failing]
         return {"webhooks": lines}
 
     def needs_a_look(self) -> Iterable[tuple[UUID, str, SafeString]]:
