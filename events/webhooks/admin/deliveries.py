@@ -15,16 +15,20 @@ from django.utils.safestring import SafeString
 from audit.logs import LogAdmin
 from config.api.responses import as_json
 from config.console import lists
-from config.console.formatting import time_tag
 from config.console.identify import Kind
 from config.console.links import DOCUMENT, ENDPOINT, WORKSPACE, page_link
 from config.templatetags.console import copyable
 from events.models import EventType
 from events.serializers import event_of
 from events.webhooks.admin.actions import SendAgain, may_change
-from events.webhooks.admin.texts import waiting
+from events.webhooks.admin.texts import short_time, waiting
 from events.webhooks.models import TEST_EVENT, Attempt, Delivery, DeliveryState
 
+STATES = [
+    (DeliveryState.PENDING, "Pending, retrying"),
+    (DeliveryState.DELIVERED, "Delivered"),
+    (DeliveryState.FAILED, "Failed"),
+]
 SOON = "as soon as possible"
 COLOURS: dict[str, str] = {DeliveryState.DELIVERED: "ok", DeliveryState.FAILED: "bad"}
 
@@ -32,7 +36,7 @@ COLOURS: dict[str, str] = {DeliveryState.DELIVERED: "ok", DeliveryState.FAILED: 
 class DeliveryFilter(lists.LogFilter):
     """What the list can be narrowed by; an endpoint and an event have an index each."""
 
-    state__exact = lists.any_of("State", DeliveryState.choices)
+    state__exact = lists.any_of("State", STATES)
     type__exact = lists.any_of("Kind", [(each, each) for each in (*EventType.values, TEST_EVENT)])
     endpoint_id__exact = lists.linked("Webhook")
     event_id__exact = lists.linked("Event")
@@ -97,7 +101,7 @@ def state_of(delivery: Delivery) -> tuple[str, str, str]:
     if waiting(endpoint.workspace):
         return "Waiting", "", "once the workspace may use the API"
     is_due = delivery.next_attempt_at <= timezone.now()
-    when = SOON if is_due else time_tag(delivery.next_attempt_at)
+    when = SOON if is_due else short_time(delivery.next_attempt_at)
     if delivery.failures:
         return "Retrying", "warn", format_html("again {}", when)
     return "Pending", "warn", when

@@ -18,6 +18,7 @@ from config.console.formatting import Bad, isolated, pill, time_tag
 from config.console.identify import Kind
 from config.console.links import DELIVERIES, ENDPOINT, filtered, page_link
 from config.console.object_page import ObjectPage
+from events.models import EventType
 from events.webhooks import services
 from events.webhooks.admin import actions
 from events.webhooks.admin.days import charts
@@ -62,6 +63,7 @@ class EndpointPage(ObjectPage):
             "endpoint": endpoint,
             # What follows the host may be a secret.
             "address": endpoint.url if may_change else endpoint.public_url,
+            "has_all_types": len(endpoint.types) == len(EventType),
             "state": state_pill(endpoint),
             "chart": charts([endpoint.pk])[endpoint.pk],
             "deliveries_url": filtered(DELIVERIES, **own),
