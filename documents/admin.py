@@ -98,7 +98,7 @@ class DocumentAdmin(ScopedAdmin):
 
     def scope(self, request: HttpRequest) -> Scope:
         scope = own_scope(request)
-        scope.everything = may_view(request, "view_document")
+        scope.everything = may_view(request)
         return scope
 
     def rows(self, request: HttpRequest) -> QuerySet[Document]:

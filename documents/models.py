@@ -107,10 +107,6 @@ class Document(models.Model):
                 condition=models.Q(deleted_at=None),
                 name="document_status_newest",
             ),
-            # The admin's list, any page: all workspaces, deleted ones too.
-            models.Index(
-                models.F("created_at").desc(), models.F("id").desc(), name="document_all_newest"
-            ),
             # GET /search: by one of these times, or the few documents within a range of one.
             *(
                 models.Index(

@@ -101,10 +101,6 @@ class Migration(migrations.Migration):
         ),
         migrations.AddIndex(
             model_name='document',
-            index=models.Index(models.OrderBy(models.F('created_at'), descending=True), models.OrderBy(models.F('id'), descending=True), name='document_all_newest'),
-        ),
-        migrations.AddIndex(
-            model_name='document',
             index=models.Index(models.F('workspace'), models.OrderBy(models.F('sent_at'), descending=True), models.OrderBy(models.F('id'), descending=True), condition=models.Q(('deleted_at', None), ('sent_at__isnull', False)), name='document_sent'),
         ),
         migrations.AddIndex(
