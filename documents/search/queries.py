@@ -25,6 +25,7 @@ from documents.search.conditions import holds, tokens, values, within, words_of
 from documents.search.parameters import Search
 
 NEWEST, FURTHER = 1_000, 8_000  # documents looked at in their order, first and as a last resort
+RECIPIENTS = 400  # of the newest documents, if recipients are asked for: each is looked up
 MATCHES = 120_000  # documents of the index that are sorted for a page
 OUTDATED = 1_000  # changes that made a workspace's documents outdated
 
@@ -55,11 +56,13 @@ def search(
     given = values(asked, words, workspace_id)
     if after:
         given |= {"after_time": after.time, "after_id": after.id}
-    page = _in_order(asked, given, NEWEST, limit)
+    has_recipients = asked.recipient or asked.recipient_status
+    most = min(NEWEST, RECIPIENTS) if has_recipients else NEWEST
+    page = _in_order(asked, given, most, limit)
     groups = tokens(asked, words, given)
     if page.searched_to and groups:
         page = _by_tokens(asked, given, groups, limit) or page
-    if page.searched_to and not (asked.recipient or asked.recipient_status):
+    if page.searched_to and not has_recipients:
         page = _by_time(asked, given, limit) or page
     if page.searched_to:
         page = _in_order(asked, given, FURTHER, limit)
