@@ -13,9 +13,9 @@ from django.utils.safestring import SafeString
 
 from audit.models import Action
 from audit.record import record
-from audit.scope import Scope, ScopedAdmin, own_scope
+from audit.scope import Scope, ScopedAdmin, has_right, own_scope
 from audit.sealing.keys import set_up
-from config.console.base import ADMINS
+from config.console.base import ADMINS, request_user
 from config.console.formatting import date_column, isolated, pill
 from config.console.identify import Kind
 from config.console.links import DOCUMENTS, LOG, filtered
@@ -25,9 +25,9 @@ from documents.api.objects import progress
 from documents.evidence.views import evidence_file
 from documents.models import Document, Recipient
 from documents.overview import panel
-from documents.permissions import may_view
 from documents.timeline import MOST, downloads, entries_of, timeline
 
+VIEW = "documents.view_document"  # a permission of the group Support
 PILLS = {"COMPLETED": "ok", "DECLINED": "bad", "EXPIRED": "bad"}  # of other statuses: "quiet"
 # A recipient's circle: its colour and its sign.
 CIRCLES = {
@@ -90,7 +90,7 @@ class DocumentAdmin(ScopedAdmin):
     Files cannot be downloaded here.
     """
 
-    seen_by = ("documents.view_document", ADMINS)
+    seen_by = (VIEW, ADMINS)
     pages = {"change": DocumentPage}
     menu_position = 25
     change_list_template = "admin/documents/document/change_list.html"
@@ -98,7 +98,7 @@ class DocumentAdmin(ScopedAdmin):
 
     def scope(self, request: HttpRequest) -> Scope:
         scope = own_scope(request)
-        scope.everything = may_view(request)
+        scope.everything = has_right(request_user(request), VIEW)
         return scope
 
     def rows(self, request: HttpRequest) -> QuerySet[Document]:

@@ -5,10 +5,7 @@ from typing import Any
 from django.apps import apps as current_apps
 from django.apps.registry import Apps
 from django.db.models import Q
-from django.http import HttpRequest
 
-from config.console.base import request_user
-from workspaces.models import can_sign_in
 from workspaces.permissions import SUPPORT
 
 # View-only permissions, as (app label, codename).
@@ -32,8 +29,3 @@ def make_group(apps: Apps = current_apps, **kwargs: Any) -> None:
     for app, codename in PERMISSIONS:
         wanted |= Q(content_type__app_label=app, codename=codename)
     group.permissions.add(*apps.get_model("auth", "Permission").objects.filter(wanted))
-
-
-def may_view(request: HttpRequest) -> bool:
-    user = request_user(request)
-    return can_sign_in(user) and user.has_perm("documents.view_document")

@@ -55,12 +55,12 @@ def write(batch: Batch) -> None:
     add_reasons(refused)
     of_ended_keys = [
         Use(
-            row.key_id,
-            row.created_at.date(),
-            row.address,
-            row.workspace_id,
-            row.last_at,
-            row.user_agent,
+            key_id=row.key_id,
+            day=row.created_at.date(),
+            address=row.address,
+            workspace_id=row.workspace_id,
+            at=row.last_at,
+            client=row.user_agent,
             errors=row.requests + row.others,
         )
         for row in refused

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator
 from datetime import datetime, timedelta
+from typing import Any
 from uuid import UUID
 
 from django.db.models import F, Max, Q, Sum, Value
@@ -69,15 +70,14 @@ def refused_most(most: int) -> list[RefusedRequest]:
 
 def needs_a_look() -> Iterator[tuple[UUID, str, SafeString]]:
     """Workspaces whose programs do not notice that they are refused."""
-    rows = refused_in_a_day().filter(status__in=LOOKS, workspace_id__isnull=False)
-    workspace = ("workspace_id", "workspace_name")
-    sums = rows.values_list("status", *workspace).annotate(sum=Sum(EACH)).order_by("-sum")
-    order = list(LOOKS)
-    for status, id, name, requests in sorted(
-        sums[:MOST_NAMED], key=lambda sum: order.index(sum[0])
-    ):
-        text = "{} {} requests got {} in 24 hours"
-        yield id, name, format_html(text, LOOKS[status], f"{requests:,}", status)
+    rows: Any = refused_in_a_day().filter(status__in=LOOKS, workspace_id__isnull=False)
+    sums = rows.values("workspace_id", "workspace_name", "status").annotate(sum=Sum(EACH))
+    most = sums.order_by("-sum")[:MOST_NAMED]
+    worst_first = list(LOOKS)
+    for each in sorted(most, key=lambda each: worst_first.index(each["status"])):
+        text, status = "{} {} requests got {} in 24 hours", each["status"]
+        why = format_html(text, LOOKS[status], f"{each['sum']:,}", status)
+        yield each["workspace_id"], each["workspace_name"], why
 
 
 def everything() -> SafeString:

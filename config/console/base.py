@@ -33,7 +33,7 @@ else:  # generic only in the stubs
 # Who may see a section: those with a permission of Django's, or
 ADMINS = "admins"  # of a workspace
 OPERATORS = "config.view_system"  # a permission that only superusers have
-READ_ALL = "audit.view_auditentry"  # one of operators and support: they see what all have
+READ_ALL = "audit.view_auditentry"  # one that operators and support staff have
 
 
 class SectionAdmin(ModelAdmin):

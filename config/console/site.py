@@ -95,13 +95,16 @@ class ConsoleSite(admin.AdminSite):
         for problem in checks.problems if checks else []:
             if is_operator or problem.is_serious():
                 lines.append(system.line(problem, with_hint=is_operator))
-        looks: dict[Any, Any] = {}
+        looks: dict[UUID, Any] | None = None
         well: list[str] = []
         panels: list[SafeString] = []
         text = LATE_FOR_OPERATORS if is_operator else LATE
         with part_limits(PART_SECONDS):
             if sees_all:
-                looks = part(partial(self.needs_a_look, shown), text.format("Workspaces")) or {}
+                late = text.format("Workspaces that need a look")
+                looks = part(partial(self.needs_a_look, shown), late)
+                if looks is None:
+                    lines.append(late)
             for each in shown:
                 late = text.format(capfirst(each.nouns))
                 looked_at = part(partial(each.health, request), late)
@@ -116,7 +119,7 @@ class ConsoleSite(admin.AdminSite):
         context = {
             "lines": sorted(lines, key=lambda line: getattr(line, "state", "warn")),
             "sees_all": sees_all,
-            "looks": looks.values(),
+            "looks": None if looks is None else list(looks.values()),
             "checks": checks,
             "well": well,
             "ok": len(checks.facts if checks else well),

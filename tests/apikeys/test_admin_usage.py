@@ -265,3 +265,8 @@ def test_part_of_the_start_page_fails_alone(acme: Tenant, monkeypatch: pytest.Mo
     assert "Log could not be shown." in text
     assert "All is well" not in text
     assert "Acme, last 30 days requests 5" in text
+    monkeypatch.setattr("apikeys.usage.overview.needs_a_look", late)
+    text = text_of(start(staff.support()))
+    assert "Workspaces that need a look could not be shown." in text
+    assert "no webhook fails" not in text
+    assert "All is well" not in text
