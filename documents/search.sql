@@ -34,20 +34,22 @@ BEGIN
             ) AS times (name, time) WHERE time IS NOT NULL
             UNION ALL SELECT 'completed' WHERE completed_at IS NOT NULL
             UNION ALL SELECT 'expires' WHERE expires_at IS NOT NULL
-            UNION ALL SELECT 'recipient ' || recipient.status || address
-            FROM public.documents_recipient AS recipient, unnest(ARRAY['', ' ' || email]) AS address
+            UNION ALL SELECT 'recipient ' || recipient.status || ' ' || address
+            FROM public.documents_recipient AS recipient, unnest(ARRAY['', email]) AS address
             WHERE document_id = document.id
         ) AS found (text) ORDER BY 1)
     FROM public.documents_document AS document WHERE id = ANY (ids) AND deleted_at IS NULL;
 END
 $$;
 
--- All that can be found now in a workspace. PostgreSQL makes it a part of the statement that calls it. An outdated
--- document without a workspace is of any.
+-- All that can be found now by a workspace's tokens. PostgreSQL makes it a part of the statement that calls it. An
+-- outdated document without a workspace is of any.
 CREATE OR REPLACE FUNCTION documents_findable(workspace uuid) RETURNS SETOF documents_searchable
     LANGUAGE sql STABLE AS $$
     SELECT * FROM public.documents_searchable
-    WHERE document_id NOT IN (SELECT document_id FROM public.documents_outdated)
+    WHERE document_id NOT IN (
+        SELECT document_id FROM public.documents_outdated WHERE workspace_id = workspace OR workspace_id IS NULL
+    )
     UNION ALL
     SELECT * FROM public.documents_made_searchable(ARRAY(
         SELECT DISTINCT document_id FROM public.documents_outdated

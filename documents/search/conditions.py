@@ -87,11 +87,9 @@ def tokens(asked: Search, words: list[Word], given: dict[str, Any]) -> list[list
     found = [[f"title {beginning}"] for word in words for beginning in word.beginnings]
     if asked.statuses:
         found.append([f"status {status}" for status in asked.statuses])
-    if asked.recipient:
-        both = product(given["states"], given["emails"])
+    if asked.recipient or asked.recipient_status:
+        both = product(given["states"], given["emails"] or [""])
         found.append([f"recipient {state} {email}" for state, email in both])
-    elif asked.recipient_status:
-        found.append([f"recipient {asked.recipient_status}"])
     for time, first, end in asked.ranges:
         if first and end and end - first <= timedelta(DAYS_MAX):
             days = range((first - _EPOCH).days, (end - _EPOCH).days + 1)

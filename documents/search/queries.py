@@ -129,25 +129,19 @@ def _by_tokens(
 
 
 def _by_time(asked: Search, given: dict[str, Any], limit: int) -> SearchPage | None:
-    """The next that match, of all documents within the range that has the fewest.
+    """The next that match, of all documents within one of the ranges.
 
-    None if these are too many. A recipient would have to be looked up for each of them.
+    None if each range has too many. A recipient would have to be looked up for each of them.
     """
-    sources = [
-        f"""SELECT * FROM "documents_document" AS document
-        WHERE {" AND ".join([VISIBLE, f"{each.time}_at IS NOT NULL", *within([each])])}
-        ORDER BY {each.time}_at DESC, id DESC LIMIT {MATCHES + 1}"""  # noqa: S608 - made of constants
-        for each in asked.ranges
-    ]
-    if not sources:
-        return None
-    counts = ", ".join(f"(SELECT count(*) FROM ({each}) AS document)" for each in sources)  # noqa: S608
-    [found] = _fetch(f"SELECT {counts}", given)
-    fewest = min(found)
-    if fewest > MATCHES:
-        return None
-    source = f"({sources[found.index(fewest)]}) AS document"
-    return _sorted(asked, given, "id", source, [*_behind(asked, given, "id"), *holds(asked)], limit)
+    where = [*_behind(asked, given, "id"), *holds(asked)]
+    for each in asked.ranges:
+        found = f"""SELECT * FROM "documents_document" AS document
+            WHERE {" AND ".join([VISIBLE, f"{each.time}_at IS NOT NULL", *within([each])])}
+            ORDER BY {each.time}_at DESC, id DESC LIMIT {MATCHES + 1}"""  # noqa: S608 - made of constants
+        [[matches]] = _fetch(f"SELECT count(*) FROM ({found}) AS document", given)  # noqa: S608
+        if matches <= MATCHES:
+            return _sorted(asked, given, "id", f"({found}) AS document", where, limit)
+    return None
 
 
 def _sorted(
