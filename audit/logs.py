@@ -57,14 +57,7 @@ class LogAdmin(ScopedAdmin):
         url = workspace.get_absolute_url()
         return [Bad(format_html(text, isolated(workspace), url)), *warnings]
 
-    def panel(
-        self,
-        request: HttpRequest,
-        title: str,
-        rows: Iterable[Any],
-        url: str,
-        template: str = "admin/log_panel.html",
-    ) -> SafeString:
+    def panel(self, request: HttpRequest, title: str, rows: Iterable[Any], url: str) -> SafeString:
         """Some rows, for the start page, and a link to the list."""
         context = {
             "title": title,
@@ -72,7 +65,7 @@ class LogAdmin(ScopedAdmin):
             "url": url,
             "one_workspace": self.shows_one_workspace(request),
         }
-        return SafeString(render_to_string(template, context))
+        return SafeString(render_to_string("admin/log_panel.html", context))
 
     # --- A row
 

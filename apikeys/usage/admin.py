@@ -6,9 +6,8 @@ from uuid import UUID
 
 from django import forms
 from django.contrib import admin
-from django.db.models import Q, QuerySet
+from django.db.models import Q
 from django.http import HttpRequest
-from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.text import capfirst
@@ -68,31 +67,11 @@ class RefusedRequestAdmin(LogAdmin):
         user = request_user(request)
         if not sees_every_workspace(user):
             return []
-        most = overview.refused_most(LATEST)
-        title, template = "Refused most, last 24 hours", "admin/usage/panels/most.html"
-        panels = [
-            overview.last_day(),
-            self.panel(request, title, most, reverse(REFUSED), template),
-        ]
+        panels = [overview.last_day(self.lines(request, overview.refused_most(LATEST)))]
         return [*panels, overview.everything()] if is_operator(user) else panels
 
     def needs_a_look(self) -> Iterable[tuple[UUID, str, SafeString]]:
         return overview.needs_a_look()
-
-    # --- Requests with a deleted or mistyped key, which admins find by the whole Request-Id only
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[RefusedRequest]:
-        scope = scope_of(request)
-        if scope.everything or not scope.workspace or "request_id" not in request.GET:
-            return super().get_queryset(request)
-        claimed = Q(claimed_workspace_id=scope.workspace.pk)
-        return self.rows(request).filter(scope.condition() | claimed)
-
-    def visible(self, request: HttpRequest) -> Q:
-        scope = scope_of(request)
-        if scope.everything:
-            return Q()
-        return scope.visible() | scope.visible("claimed_workspace_id")
 
     # --- A row
 

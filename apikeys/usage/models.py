@@ -79,9 +79,6 @@ class RefusedRequest(models.Model):
     key_prefix = models.CharField(max_length=PUBLIC_LENGTH, blank=True)
     workspace_id = models.UUIDField(null=True)
     workspace_name = models.CharField(max_length=200, blank=True)
-    # Of the key that begins like what was sent, but is deleted or differs. That proves nothing, so
-    # the lists of this workspace don't have the row: its admins need a Request-Id.
-    claimed_workspace_id = models.UUIDField(null=True)
     address = models.CharField(max_length=ADDRESS_LENGTH, blank=True)  # without a key, the network
     user_agent = models.CharField(max_length=TEXT_LENGTH, blank=True)
     method = models.CharField(max_length=20)

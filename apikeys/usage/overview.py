@@ -2,21 +2,17 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from django.db.models import F, Max, Q, Sum, Value
-from django.db.models.functions import TruncHour
+from django.db.models import F, Max, Sum, Value
 from django.template.loader import render_to_string
-from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from apikeys.usage import report
 from apikeys.usage.models import KeyUsage, RefusedRequest
 from apikeys.usage.report import refused_in_a_day
-from config.console.charts import Bar, bar_chart
 from config.console.formatting import pill
 from config.console.links import REFUSED, filtered
 
@@ -30,33 +26,18 @@ LOOKS = {  # the worst first
 }
 
 
-def last_day() -> SafeString:
-    """HTML: the refused requests of each hour, and figures. Successful ones are counted by day."""
-    rows = refused_in_a_day().annotate(hour=TruncHour("created_at"), known=Q(key_id__isnull=False))
-    by_hour: Counter[datetime] = Counter()
-    by_status: Counter[int] = Counter()
-    by_known: Counter[bool] = Counter()
-    sums = rows.values_list("hour", "status", "known").annotate(sum=Sum(EACH))
-    for hour, status, known, requests in sums:
-        by_hour[hour] += requests
-        by_status[status] += requests
-        by_known[known] += requests
-    now = timezone.now().replace(minute=0, second=0, microsecond=0)
-    hours = [now - timedelta(hours=back) for back in reversed(range(25))]
-    bars = [Bar(f"{hour:%H:00} UTC", 0, by_hour[hour]) for hour in hours]
-    label = f"Refused requests of 24 hours: {by_status.total():,}"
+def last_day(most: Any) -> SafeString:
+    """HTML: how many requests were refused, and the rows of `refused_most`."""
+    sums = refused_in_a_day().values_list("status").annotate(sum=Sum(EACH))
+    by_status = Counter(dict(sums))
     day = filtered(REFUSED, within="24h")
-    context = {
-        "chart": bar_chart(bars, label=label, names=("", "refused")),
-        "figures": [
-            ("in all", by_status.total(), day),
-            ("of workspaces", by_known[True], ""),
-            ("of others", by_known[False], ""),
-            ("over the limit", by_status[429], f"{day}&status__exact=429"),
-            ("500, errors of ours", by_status[500], f"{day}&status__exact=500"),
-            ("503, out of reach", by_status[503], f"{day}&status__exact=503"),
-        ],
-    }
+    figures = [
+        ("in all", by_status.total(), day),
+        ("over the limit", by_status[429], f"{day}&status__exact=429"),
+        ("500, errors of ours", by_status[500], f"{day}&status__exact=500"),
+        ("503, out of reach", by_status[503], f"{day}&status__exact=503"),
+    ]
+    context = {"figures": figures, "lines": most, "url": day}
     return SafeString(render_to_string("admin/usage/panels/day.html", context))
 
 

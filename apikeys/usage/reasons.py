@@ -28,13 +28,11 @@ def add_reasons(rows: Sequence[RefusedRequest]) -> None:
 def _of_key(row: RefusedRequest, key: ApiKey | None, deleted: AuditEntry | None) -> str:
     """A row names a key only if the whole key was sent. A deleted one leaves nothing to compare."""
     if key is None and deleted:
-        row.claimed_workspace_id = deleted.workspace_id
         when = f"was deleted at {deleted.created_at:{TIME}} by {deleted.person}"
         return f"What was sent begins like the key “{deleted.key_name}”, which {when}."
     if key is None:
         return f"No key of this service begins with {row.key_prefix}."
     if key.digest != row.sent_digest:
-        row.claimed_workspace_id = key.workspace_id
         return f"What was sent begins like the key “{key.name}”, but the rest differs."
     row.identify(key.snapshot())
     if key.revoked_at:

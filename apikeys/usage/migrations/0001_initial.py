@@ -56,7 +56,6 @@ class Migration(migrations.Migration):
                 ('key_prefix', models.CharField(blank=True, max_length=12)),
                 ('workspace_id', models.UUIDField(null=True)),
                 ('workspace_name', models.CharField(blank=True, max_length=200)),
-                ('claimed_workspace_id', models.UUIDField(null=True)),
                 ('address', models.CharField(blank=True, max_length=45)),
                 ('user_agent', models.CharField(blank=True, max_length=500)),
                 ('method', models.CharField(max_length=20)),
