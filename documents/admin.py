@@ -1,5 +1,6 @@
 """Documents in the admin, read-only: all for support staff, those of their workspace for admins."""
 
+from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 from urllib.parse import urlencode
@@ -8,7 +9,6 @@ from django.contrib import admin
 from django.db.models import F, Prefetch, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
 from django.urls import URLPattern, path
-from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from audit.models import Action
@@ -16,7 +16,7 @@ from audit.record import record
 from audit.scope import Scope, ScopedAdmin, has_right, own_scope
 from audit.sealing.keys import set_up
 from config.console.base import ADMINS, request_user
-from config.console.formatting import date_column, isolated, pill
+from config.console.formatting import pill
 from config.console.identify import Kind
 from config.console.links import DOCUMENTS, LOG, filtered
 from config.console.object_page import ObjectPage
@@ -61,7 +61,7 @@ class DocumentPage(ObjectPage):
             "title": document.title,
             "document": document,
             "is_own": self.is_own,
-            "state": self.section.state(document),
+            "state": state_of(document),
             "has_evidence": set_up(),
             "people": [
                 (each, *CIRCLES.get(each.status, ("quiet", "…")), since(each))
@@ -83,6 +83,12 @@ def since(recipient: Recipient) -> datetime | None:
     return ended or recipient.viewed_at or recipient.sent_at
 
 
+def state_of(document: Document) -> SafeString:
+    if document.deleted_at:
+        return pill("bad", "Deleted")
+    return pill(PILLS.get(document.status, "quiet"), document.get_status_display())
+
+
 @admin.register(Document)
 class DocumentAdmin(ScopedAdmin):
     """Support staff see those of every workspace; workspace admins their own.
@@ -93,8 +99,6 @@ class DocumentAdmin(ScopedAdmin):
     seen_by = (VIEW, ADMINS)
     pages = {"change": DocumentPage}
     menu_position = 25
-    change_list_template = "admin/documents/document/change_list.html"
-    list_display = ("title", "state", "progress", "recipient_emails", "created")
 
     def scope(self, request: HttpRequest) -> Scope:
         scope = own_scope(request)
@@ -148,23 +152,7 @@ class DocumentAdmin(ScopedAdmin):
             *super().get_urls(),
         ]
 
-    # --- Fields ---
-
-    created = date_column("created_at", "created")
-
-    @admin.display(description="status")
-    def state(self, document: Document) -> str:
-        if document.deleted_at:
-            return pill("bad", "Deleted")
-        return pill(PILLS.get(document.status, "quiet"), document.get_status_display())
-
-    @admin.display(description="recipients")
-    def recipient_emails(self, document: Document) -> str:
-        first, *others = [recipient.email for recipient in document.recipients.all()] or [""]
-        more = f" and {len(others)} more" if others else ""
-        return format_html("{}{}", isolated(first), more)
-
-    @admin.display(description="progress")
-    def progress(self, document: Document) -> str:
-        so_far = progress(document.recipients.all())
-        return f"{so_far.done} of {so_far.total}"
+    def as_rows(self, objects: Iterable[Document]) -> Iterable[dict[str, Any]]:
+        for each in objects:
+            so_far = progress(each.recipients.all())
+            yield {"document": each, "state": state_of(each), "progress": so_far}

@@ -5,11 +5,9 @@ from typing import Any
 from uuid import UUID
 
 from django.contrib import admin
-from django.contrib.admin.views.main import ChangeList
 from django.db.models import Case, QuerySet, Value, When
 from django.http import HttpRequest
 from django.template.loader import render_to_string
-from django.utils.functional import cached_property
 from django.utils.safestring import SafeString
 
 from apikeys.admin import warnings
@@ -39,16 +37,6 @@ def with_usage(keys: Iterable[ApiKey], days: Mapping[UUID, report.Days]) -> list
     ]
 
 
-class KeyChangeList(ChangeList):
-    """Django's change list, with the usage of the keys on its page."""
-
-    @cached_property
-    def rows(self) -> list[dict[str, Any]]:
-        ids = [key.pk for key in self.result_list]
-        usage = report.daily(KeyUsage.objects.filter(key_id__in=ids), "key_id")
-        return with_usage(self.result_list, usage)
-
-
 @admin.register(ApiKey)
 class ApiKeyAdmin(ScopedAdmin):
     """The list of keys, and the pages that it leads to.
@@ -63,7 +51,6 @@ class ApiKeyAdmin(ScopedAdmin):
     add_text = "Create a key"
     search_fields = ["name", "prefix"]
     search_help_text = "Any part of a name, or the first characters"
-    list_display = ("name",)  # the list's template has the other columns
     pages = {
         "add": CreateKey,
         "change": KeyPage,
@@ -91,8 +78,9 @@ class ApiKeyAdmin(ScopedAdmin):
     def get_ordering(self, request: HttpRequest) -> Any:
         return [Case(When(ENDED, then=Value(1)), default=Value(0)), "-created_at", "-id"]
 
-    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[KeyChangeList]:
-        return KeyChangeList
+    def as_rows(self, objects: Iterable[ApiKey]) -> list[dict[str, Any]]:
+        ids = [key.pk for key in objects]
+        return with_usage(objects, report.daily(KeyUsage.objects.filter(key_id__in=ids), "key_id"))
 
     def health(self, request: HttpRequest) -> dict[str, list[str]]:
         workspace = own_scope(request).workspace

@@ -1,7 +1,7 @@
 """Base classes of the admin's sections."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlencode
 from uuid import UUID
 
@@ -36,6 +36,16 @@ OPERATORS = "config.view_system"  # a permission that only superusers have
 READ_ALL = "audit.view_auditentry"  # one that operators and support staff have
 
 
+class SectionList(ChangeList):
+    """Django's change list, for a template that loops over `rows`."""
+
+    model_admin: "SectionAdmin"
+
+    @property
+    def rows(self) -> Iterable[Any]:
+        return self.model_admin.as_rows(self.result_list)
+
+
 class SectionAdmin(ModelAdmin):
     """A section of the admin: Django's list, and pages of our own in place of Django's forms.
 
@@ -54,8 +64,7 @@ class SectionAdmin(ModelAdmin):
     show_facets = admin.ShowFacets.NEVER
     actions = None
     list_per_page = 50
-    sortable_by: ClassVar[tuple[str, ...]] = ()
-    empty_value_display = "–"
+    sortable_by = ()
 
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         site: Any = self.admin_site
@@ -100,6 +109,13 @@ class SectionAdmin(ModelAdmin):
             return super().get_changelist_instance(request)
         except IncorrectLookupParameters as exc:
             raise DisallowedModelAdminLookup from exc
+
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
+        return SectionList
+
+    def as_rows(self, objects: Iterable[Any]) -> Iterable[Any]:
+        """What the list's template shows of each object on its page."""
+        return objects
 
     def warnings(self, request: HttpRequest) -> list[str]:
         return [line for lines in self.health(request).values() for line in lines]

@@ -1,9 +1,7 @@
 import re
-from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.contrib import admin
 from django.utils import timezone
 from django.utils.formats import date_format
 from django.utils.html import escape, format_html
@@ -64,16 +62,3 @@ def ago_with_exact(moment: datetime) -> SafeString:
     return format_html(
         '<time datetime="{}" title="{}">{}</time>', moment.isoformat(), exact(moment), ago(moment)
     )
-
-
-def date_column(
-    field: str, label: str, *, empty: str = "–", ordering: bool = False
-) -> Callable[[Any, Any], str]:
-    """A column of an admin list: the exact time in a field of the row, or `empty` if it is None."""
-
-    @admin.display(description=label, ordering=field if ordering else None)
-    def column(self: Any, row: Any) -> str:
-        moment = getattr(row, field)
-        return time_tag(moment) if moment else empty
-
-    return column

@@ -13,7 +13,6 @@ from urllib.parse import urlencode
 from zoneinfo import ZoneInfo, available_timezones
 
 from django import forms
-from django.contrib.admin.views.main import ChangeList
 from django.core.exceptions import ValidationError
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db.models import Field, Q, QuerySet
@@ -23,6 +22,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.choices import flatten_choices
 
+from config.console.base import SectionList
 from config.console.links import LOGS
 
 AFTER, BEFORE, OPEN = "after", "before", "open"  # URL parameters of a page, and of its opened row
@@ -187,7 +187,7 @@ class Line:
     what: str  # which, and why
 
 
-class LogChangeList(ChangeList):
+class LogChangeList(SectionList):
     """Django's change list with our filters and pages: empty if a filter is not valid."""
 
     search_form_class = forms.Form

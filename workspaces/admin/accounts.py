@@ -1,3 +1,4 @@
+from collections.abc import Iterable
 from typing import Any
 
 from django.contrib import admin
@@ -5,10 +6,8 @@ from django.contrib.auth import admin as auth_admin  # registers the two below  
 from django.contrib.auth.models import Group, User
 from django.db.models import QuerySet
 from django.http import HttpRequest
-from django.utils.safestring import SafeString
 
 from config.console.base import OPERATORS, SectionAdmin, request_user
-from config.console.formatting import date_column
 from config.console.identify import Kind
 from workspaces.accounts.rights import kinds_of
 from workspaces.admin.account_pages import (
@@ -49,13 +48,10 @@ class AccountsAdmin(SectionAdmin):
         "end-operator": EndOperator,
         "end-support": EndSupport,
     }
-    list_display = ("login", "full_name", "kinds", "state", "last_sign_in")
     list_filter = ("is_active", "is_superuser", "groups")
     ordering = ("username",)
     search_fields = ("username", "first_name", "last_name", "email")
     search_help_text = "Any part of a name, or of an e-mail address"
-    sortable_by = ("login", "last_sign_in")
-    last_sign_in = date_column("last_login", "last sign-in", empty="never", ordering=True)
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return is_operator(request_user(request))
@@ -69,18 +65,6 @@ class AccountsAdmin(SectionAdmin):
             return super().find(request, kind, text)
         return self.url_of_found(self.get_queryset(request).filter(username__iexact=text), text)
 
-    @admin.display(description="e-mail", ordering="username")
-    def login(self, account: User) -> str:
-        return account.username
-
-    @admin.display(description="name")
-    def full_name(self, account: User) -> str:
-        return account.get_full_name()
-
-    @admin.display(description="role")
-    def kinds(self, account: User) -> str:
-        return kinds_of(account)
-
-    @admin.display(description="state")
-    def state(self, account: User) -> SafeString:
-        return account_pill(account)
+    def as_rows(self, objects: Iterable[User]) -> Iterable[dict[str, Any]]:
+        for account in objects:
+            yield {"account": account, "role": kinds_of(account), "state": account_pill(account)}

@@ -7,14 +7,11 @@ from django.contrib import admin
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
-from django.utils.html import format_html
-from django.utils.safestring import SafeString
 
 from audit.models import Action
 from audit.queries import newest_of
 from audit.scope import COOKIE, scope_of
 from config.console.base import ADMINS, READ_ALL, SectionAdmin, request_user
-from config.console.formatting import date_column, isolated, pill
 from config.console.identify import Kind
 from config.console.object_page import Button, ObjectPage
 from workspaces.admin.access import ChangePlan, CreateWorkspace, Reinstate, Rename, Suspend
@@ -90,13 +87,9 @@ class WorkspaceAdmin(SectionAdmin):
         "invite": Invite,
         "revoke-invitation": RevokeInvitation,
     }
-    list_display = ("named", "plan", "state", "created")
-    list_display_links = ("named",)
     search_fields = ("name", "memberships__user__username__iexact", "^id")
     search_help_text = "A part of a name, a member’s e-mail, or the beginning of an id"
-    sortable_by = ("named", "created")
     ordering = ("name", "id")
-    created = date_column("created_at", "created", ordering=True)
 
     # --- Who sees what
 
@@ -118,9 +111,6 @@ class WorkspaceAdmin(SectionAdmin):
             return HttpResponseRedirect(scope.workspace.get_absolute_url())
         return super().changelist_view(request, extra_context)
 
-    def get_list_display(self, request: HttpRequest) -> tuple[str, ...]:
-        return self.list_display if scope_of(request).everything else (*self.list_display, "switch")
-
     def get_list_filter(self, request: HttpRequest) -> tuple[str, ...]:
         return ("suspended", "plan") if scope_of(request).everything else ()
 
@@ -134,18 +124,3 @@ class WorkspaceAdmin(SectionAdmin):
         else:
             return super().find(request, kind, text)
         return self.url_of_found(self.get_queryset(request).filter(by), text)
-
-    @admin.display(description="name", ordering="name")
-    def named(self, workspace: Workspace) -> SafeString:
-        return isolated(workspace.label)
-
-    @admin.display(description="state")
-    def state(self, workspace: Workspace) -> SafeString:
-        return pill("bad" if workspace.suspended else "ok", workspace.get_suspended_display())
-
-    @admin.display(description="switch")
-    def switch(self, workspace: Workspace) -> SafeString:
-        """A button of the form around the list."""
-        url = reverse("admin:workspaces_workspace_switch", args=[workspace.pk])
-        text = '<button formaction="{}" aria-label="Switch to {}">Switch to</button>'
-        return format_html(text, url, workspace)

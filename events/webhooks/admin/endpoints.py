@@ -5,7 +5,6 @@ from typing import Any
 from uuid import UUID
 
 from django.contrib import admin
-from django.contrib.admin.views.main import ChangeList
 from django.db.models import CharField, Func, QuerySet, Value
 from django.db.models.functions import Now
 from django.http import HttpRequest
@@ -27,19 +26,7 @@ from events.webhooks.models import PENDING, UNDELIVERED, Delivery, Endpoint
 from events.webhooks.monitoring import read_status
 
 SHOWN = 20  # deliveries
-MOST_EVENTS = 2  # that the list names
 MOST_NAMED = 20  # failing webhooks of all workspaces, those that fail longest
-
-
-class EndpointChangeList(ChangeList):
-    """Django's change list, with a chart for each of the endpoints on its page."""
-
-    def get_results(self, request: HttpRequest) -> None:
-        super().get_results(request)
-        self.result_list = list(self.result_list)
-        found = charts([each.pk for each in self.result_list], small=True)
-        for each in self.result_list:
-            each.chart = found[each.pk]
 
 
 class EndpointPage(ObjectPage):
@@ -91,8 +78,6 @@ class EndpointAdmin(ScopedAdmin):
         "again": actions.SendFailedAgain,
         "delete": actions.DeleteEndpoint,
     }
-    change_list_template = "admin/webhooks/endpoint/change_list.html"
-    list_display = ("address", "events", "state", "deliveries")
     ordering = ("-created_at", "-id")
     search_fields = ("label", "host")
     search_help_text = "A part of a name, or of a host"
@@ -151,29 +136,7 @@ class EndpointAdmin(ScopedAdmin):
             text = format_html("{} {} since {}", word, isolated(each.name), time_tag(since))
             yield each.workspace_id, each.workspace.name, text
 
-    # --- The list
-
-    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
-        return EndpointChangeList
-
-    def get_list_display(self, request: HttpRequest) -> tuple[str, ...]:
-        if self.shows_one_workspace(request):
-            return self.list_display
-        return (*self.list_display, "workspace")
-
-    @admin.display(description="webhook")
-    def address(self, endpoint: Any) -> str:
-        host = endpoint.host if endpoint.label else ""
-        return format_html('{}<div class="quiet">{}</div>', isolated(endpoint.name), host)
-
-    def events(self, endpoint: Endpoint) -> str:
-        few = len(endpoint.types) <= MOST_EVENTS
-        return ", ".join(endpoint.types) if few else f"{len(endpoint.types)} kinds of events"
-
-    def state(self, endpoint: Endpoint) -> str:
-        return state_pill(endpoint)
-
-    @admin.display(description="last 30 days")
-    def deliveries(self, endpoint: Any) -> str:
-        chart: str = endpoint.chart
-        return chart
+    def as_rows(self, objects: Iterable[Endpoint]) -> Iterable[dict[str, Any]]:
+        found = charts([each.pk for each in objects], small=True)
+        for each in objects:
+            yield {"endpoint": each, "state": state_pill(each), "chart": found[each.pk]}
