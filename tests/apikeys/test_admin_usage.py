@@ -25,7 +25,6 @@ from workspaces.models import Membership
 
 LIST = reverse("admin:usage_refusedrequest_changelist")
 INDEX = reverse("admin:index")
-DAY = timedelta(days=1)
 
 
 def of_key(tenant: Tenant, **fields: Any) -> dict[str, Any]:

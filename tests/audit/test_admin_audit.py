@@ -225,16 +225,6 @@ def test_audit_list_names_bad_filters(acme: Tenant, sam: Client, ada: Client) ->
 # --- Pages
 
 
-def walk(client: Client) -> list[int]:
-    """All ids from the first page by the links to the older ones."""
-    found, page = [], shown(client)
-    found += ids(page.result_list)
-    while page.older_url:
-        page = shown(client, page.older_url)
-        found += ids(page.result_list)
-    return found
-
-
 def test_audit_pages_are_the_same_on_the_way_back(sam: Client) -> None:
     happened(150)
     first = shown(sam)

@@ -90,14 +90,6 @@ def test_audit_record_without_a_fact_is_an_error_not_a_gap(db: None) -> None:
                 record(action, **given, **{name: GIVEN[name][0]})
 
 
-def test_audit_log_has_no_reading(acme: Tenant) -> None:
-    document = factories.document(acme.workspace)
-    before = len(entries())
-    for path in ("/me", "/documents", f"/documents/{document.id}"):
-        assert acme.get(path).status == 200
-    assert len(entries()) == before
-
-
 def test_audit_log_has_no_secret_that_was_typed_as_a_login_or_sent_as_a_user_agent(
     acme: Tenant,
 ) -> None:

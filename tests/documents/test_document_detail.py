@@ -5,7 +5,6 @@ from urllib.parse import quote
 
 import pytest
 
-from documents.api import documents, objects
 from tests.support import factories
 from tests.support.cast import store_golden
 from tests.support.client import compact, golden
@@ -24,17 +23,6 @@ def test_document_detail_is_the_document_as_the_list_has_it(acme: Tenant) -> Non
         [expected] = [each for each in listed if each["id"] == str(document.id)]
         assert response.json() == {"data": expected}
         assert response.body == compact({"data": expected})
-
-
-def test_columns_of_the_rows_are_the_first_fields_of_the_objects() -> None:
-    made = ("progress", "recipients", "links")
-    assert (*objects.DOCUMENT_COLUMNS, *made) == objects.WorkspaceDocument.__struct_fields__
-    assert objects.Recipient.__struct_fields__ == objects.RECIPIENT_COLUMNS
-
-
-def test_split_separates_the_columns_of_a_document_and_of_its_recipient() -> None:
-    joined = (*objects.DOCUMENT_COLUMNS, *objects.RECIPIENT_COLUMNS)
-    assert documents.split(joined) == (objects.DOCUMENT_COLUMNS, objects.RECIPIENT_COLUMNS)
 
 
 def test_document_detail_links_lead_to_it_and_to_its_file(acme: Tenant) -> None:

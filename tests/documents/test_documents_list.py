@@ -44,15 +44,6 @@ def test_documents_list_has_no_deleted_or_foreign_documents(acme: Tenant, umbrel
     assert titles(acme, "?status=SENT") == ["Seen"]
 
 
-def test_documents_list_has_the_newest_first_and_the_id_breaks_ties(acme: Tenant) -> None:
-    same = at("2026-03-02 00:00:00")
-    factories.listed(acme.workspace, 1, title="old", created_at=at("2026-03-01 00:00:00"))
-    factories.listed(acme.workspace, 1, title="low", created_at=same, id=uid(1))
-    factories.listed(acme.workspace, 1, title="high", created_at=same, id=uid(1, 0xFFFFFFFF))
-    factories.listed(acme.workspace, 1, title="new", created_at=at("2026-03-02 00:00:00.000001"))
-    assert titles(acme) == ["new", "high", "low", "old"]
-
-
 def test_documents_list_status_returns_only_documents_with_this_status(acme: Tenant) -> None:
     for each in Document.Status.values:
         factories.document(acme.workspace, each, title=each)

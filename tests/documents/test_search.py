@@ -5,7 +5,6 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from importlib import import_module
 from itertools import chain
-from typing import Any
 from urllib.parse import quote, urlencode
 from uuid import uuid4
 
@@ -114,18 +113,6 @@ def test_search_finds_an_open_range_in_another_order_in_one_page(
     assert page["nextCursor"] is None
 
 
-def test_search_pages_have_each_document_once_and_none_deleted_or_foreign(
-    acme: Tenant, umbrella: Tenant
-) -> None:
-    listed = factories.listed(acme.workspace, 4) + factories.listed(umbrella.workspace, 2)
-    for document in listed:
-        factories.recipient(document, email="ada@example.com")
-    Document.objects.filter(pk=listed[3].pk).update(deleted_at=START)
-    expected = sorted((each.created_at, str(each.pk)) for each in listed[:3])[::-1]
-    for query in ({}, {"title": "agree"}, {"recipient": "ada@example.com"}, {"status": "SENT"}):
-        assert walk(acme, [*query.items(), ("limit", "1")]) == [id for _, id in expected]
-
-
 def test_search_is_as_the_list_without_parameters(acme: Tenant) -> None:
     factories.listed(acme.workspace, 30)
     listed, found = acme.get("/documents"), acme.get("/search")
@@ -188,28 +175,6 @@ def test_search_days_are_utc_and_offsets_count(acme: Tenant) -> None:
     ]:
         ids = [each["id"] for each in acme.get(f"/search?{query}").json()["data"]]
         assert ids == ([str(document.id)] if found else [])
-
-
-def test_search_follows_titles_recipients_and_deletions(acme: Tenant) -> None:
-    document = factories.document(acme.workspace, title="Old name")
-    person = factories.recipient(document, email="Ada@example.com")
-
-    def finds(**query: Any) -> bool:
-        return bool(acme.get(f"/search?{urlencode(query)}").json()["data"])
-
-    assert finds(title="old", recipient="ADA@EXAMPLE.COM", recipientStatus="SENT")
-    Document.objects.filter(pk=document.pk).update(title="New name")
-    Recipient.objects.filter(pk=person.pk).update(email="eve@example.com", status="SIGNED")
-    assert not finds(title="old")
-    assert not finds(recipient="ada@example.com")
-    assert not finds(recipientStatus="SENT")
-    assert finds(title="new", recipient="eve@example.com", recipientStatus="SIGNED")
-    document.refresh_from_db()
-    document.created_at = START
-    document.save()
-    assert finds(title="new", recipient="eve@example.com", createdBefore="2026-03-02")
-    document.delete()
-    assert not Searchable.objects.exists()
 
 
 def test_search_finds_recipients_that_were_inserted_before_their_document(acme: Tenant) -> None:

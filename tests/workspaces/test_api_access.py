@@ -47,15 +47,6 @@ def test_api_access_upgrade_is_pro_or_null(freebie: Tenant, plan: str, upgrade: 
     assert response.json()["details"] == {**golden("plan_required")["details"], "upgrade": upgrade}
 
 
-@pytest.mark.parametrize("plan", ["PRO", "BUSINESS"])
-def test_api_access_returns_with_pro_or_business(freebie: Tenant, plan: str) -> None:
-    assert freebie.get("/me").status == 402
-    change(freebie, plan=plan)
-    assert freebie.get("/me").status == 200
-    change(freebie, plan="FREE")
-    assert freebie.get("/me").status == 402
-
-
 def test_api_view_checks_in_the_order_401_429_403_402_400_404(acme: Tenant) -> None:
     """All is wrong with the first request; each further one has one thing less."""
     bad = f"/documents/{ID}/download?type=nonsense"
