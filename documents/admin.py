@@ -3,24 +3,23 @@
 from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
-from urllib.parse import urlencode
 
 from django.contrib import admin
 from django.db.models import F, Prefetch, QuerySet
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import URLPattern, path
 from django.utils.safestring import SafeString
 
 from audit.models import Action
 from audit.record import record
-from audit.scope import Scope, ScopedAdmin, has_right, own_scope
+from audit.scope import WORKSPACE, Scope, ScopedAdmin, has_right, own_scope
 from audit.sealing.keys import set_up
 from config.console.base import ADMINS, request_user
 from config.console.formatting import pill
-from config.console.identify import Kind
+from config.console.identify import Kind, meanings
 from config.console.links import DOCUMENTS, LOG, filtered
 from config.console.object_page import ObjectPage
-from documents.admin_list import DocumentChangeList, DocumentFilter
+from documents.admin_list import CustomerForm, DocumentChangeList, DocumentFilter, url_of_match
 from documents.api.objects import progress
 from documents.evidence.views import evidence_file
 from documents.models import Document, Recipient
@@ -116,31 +115,34 @@ class DocumentAdmin(ScopedAdmin):
         workspace = own_scope(request).workspace
         return [panel(workspace)] if workspace else []
 
-    def get_filter_form(
-        self, request: HttpRequest, data: QueryDict | None = None
-    ) -> DocumentFilter:
-        scope = self.scope(request)
-        own = None if scope.everything else scope.workspace.pk
-        return DocumentFilter(data or request.GET, self.get_queryset(request), own)
+    def get_filter_form(self, request: HttpRequest) -> DocumentFilter:
+        data = request.GET.copy()
+        if self.shows_one_workspace(request):
+            data[WORKSPACE] = str(self.scope(request).workspace.pk)
+        return DocumentFilter(data)
 
     def find(self, request: HttpRequest, kind: Kind, text: str) -> str:
         """Also the only one that a title, or a recipient’s e-mail, finds."""
-        if kind != Kind.TEXT:
+        if kind != Kind.TEXT or not self.shows_one_workspace(request):
             return super().find(request, kind, text)
-        form = self.get_filter_form(request, QueryDict(urlencode({"q": text})))
-        return self.url_of(form.only_match) if form.only_match else ""
+        return url_of_match(self.scope(request).workspace, text)
 
-    def changelist_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        """The list; once the customer is named, that of a workspace, or the document."""
-        if not (request.GET.get("customer") and self.scope(request).everything):
-            return super().changelist_view(request, *args, **kwargs)
-        form = self.get_filter_form(request)
-        if not form.is_valid() or not form.workspace_id:
-            return super().changelist_view(request, *args, **kwargs)
-        if document := form.only_match:
-            return HttpResponseRedirect(self.url_of(document))
-        values = {"q": form.cleaned_data["q"], "workspace_id__exact": form.workspace_id}
-        return HttpResponseRedirect(filtered(DOCUMENTS, **values))
+    def changelist_view(
+        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        """The list of a workspace; for those who see all, first the question which one."""
+        ids = [id for kind, id in meanings(request.GET.get("q", "")) if kind == Kind.ID]
+        for id in ids:
+            if url := self.find(request, Kind.ID, id):
+                return HttpResponseRedirect(url)
+        asks = None
+        if not (self.shows_one_workspace(request) or request.GET.get(WORKSPACE)):
+            asks = CustomerForm(request.GET)
+            if asks.is_valid() and asks.meant:
+                [(workspace, text)] = asks.meant
+                narrowed = filtered(DOCUMENTS, **{"q": text, WORKSPACE: workspace.pk})
+                return HttpResponseRedirect(url_of_match(workspace, text) or narrowed)
+        return super().changelist_view(request, {"asks": asks, "is_id": bool(ids)})
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[DocumentChangeList]:
         return DocumentChangeList

@@ -249,7 +249,7 @@ class LogChangeList(SectionList):
     @property
     def chips(self) -> list[dict[str, Any]]:
         """The filters that are set."""
-        hidden = {"q", "customer", "zone"}
+        hidden = {"q", "zone"}
         if self.one_workspace:
             hidden.add("workspace_id__exact")
         found = []

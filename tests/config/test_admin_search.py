@@ -112,6 +112,25 @@ def test_box_looks_for_anything_else_as_a_title(acme: Tenant, ada: Client) -> No
     assert target(ada, "nothing") == f"{DOCUMENTS}?q=nothing"
 
 
+@pytest.mark.parametrize(
+    "text", ["Mutual NDA Acme", "acme mutual", "ACME tenant@x.example", "mutual – Acme"]
+)
+def test_box_understands_a_customer_s_name_beside_a_title_or_a_recipient(
+    acme: Tenant, umbrella: Tenant, sam: Client, text: str
+) -> None:
+    for tenant in (acme, umbrella):
+        document = factories.document(tenant.workspace, title="Mutual NDA")
+        factories.recipient(document, email="tenant@x.example")
+    found = sam.post(SEARCH, {"q": text}, follow=True)
+    assert found.redirect_chain[-1][0] == page_of(Document.objects.get(workspace=acme.workspace))
+
+
+@pytest.mark.parametrize("text", ["zzzz nothing", "evt_1", "Mutual NDA Acmeee"])
+def test_box_says_that_a_text_names_no_customer(acme: Tenant, sam: Client, text: str) -> None:
+    html = body(sam.post(SEARCH, {"q": text}, follow=True))
+    assert "This is no id, and names no customer." in html
+
+
 @pytest.mark.parametrize("text", ["Mutual NDA", "tenant@x.example"])
 def test_support_names_the_customer_of_a_title_or_a_recipient(
     acme: Tenant, umbrella: Tenant, sam: Client, text: str
