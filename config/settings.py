@@ -62,7 +62,6 @@ SILENCED_SYSTEM_CHECKS = [
     "security.W005",  # HSTS for subdomains: other services may be there
     "security.W021",  # HSTS preload: it cannot be undone within months
 ]
-CSRF_FAILURE_VIEW = "config.console.error_pages.form_refused"
 CSRF_COOKIE_HTTPONLY = True  # like the session cookie; both are SameSite=Lax
 SESSION_ENGINE = "workspaces.accounts.sessions"
 SESSION_COOKIE_AGE = 8 * 60 * 60  # seconds after signing in: a working day

@@ -4,27 +4,19 @@ The page's policy forbids inline styles, so the style sheet has the colours, by 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from itertools import accumulate
 from typing import NamedTuple
 
 from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
 
-STEP, WIDTH = 10, 8  # in units of the SVG: from bar to bar, and of a bar
-HEIGHT, LEAST = 100, 2  # of the highest bar, and of a number that is not 0
 
-
-@dataclass(frozen=True)
-class Bar:
+class Bar(NamedTuple):
     """The numbers of a day or an hour, such as "28 Oct"; the second one is above it, and red."""
 
     when: str
     number: int
     red: int = 0
-
-    @property
-    def total(self) -> int:
-        return self.number + self.red
 
 
 def bar_chart(
@@ -37,29 +29,22 @@ def bar_chart(
         names: what the numbers of a bar are, such as "successful" and "refused".
         small: for a cell of a table; it has no axis.
     """
-    if sum(bar.total > 0 for bar in bars) < 2:
+    highest, second = sorted((bar.number + bar.red for bar in bars), reverse=True)[:2]
+    if not second:
         return SafeString("")
-    scale = HEIGHT / max(bar.total for bar in bars)
     context = {
-        "bars": [_drawn(bar, index * STEP, scale, names) for index, bar in enumerate(bars)],
+        "bars": [(bar, _in_words(bar, names)) for bar in bars],
+        "highest": highest,
         "label": label,
         "small": small,
-        "width": len(bars) * STEP,
         "ticks": [bars[0].when, bars[len(bars) // 2].when, bars[-1].when],
     }
     return SafeString(render_to_string("admin/chart.html", context).strip())
 
 
-def _drawn(bar: Bar, x: int, scale: float, names: tuple[str, str]) -> dict[str, object]:
+def _in_words(bar: Bar, names: tuple[str, str]) -> str:
     numbers = zip((bar.number, bar.red), names, strict=True)
-    texts = [f"{number:,} {name}" for number, name in numbers if number]
-    number, red = (max(n * scale, LEAST) if n else 0 for n in (bar.number, bar.red))
-    heights = [("b", HEIGHT - number, number), ("r", HEIGHT - number - red, red)]
-    return {
-        "title": f"{bar.when}: {', '.join(texts) or 'none'}",
-        "x": x,
-        "parts": [(c, f"{max(y, 0):.1f}", f"{height:.1f}") for c, y, height in heights if height],
-    }
+    return ", ".join(f"{number:,} {name}" for number, name in numbers if number) or "none"
 
 
 class Part(NamedTuple):
@@ -71,11 +56,7 @@ class Part(NamedTuple):
 
 def parts_bar(parts: Sequence[Part]) -> SafeString:
     """HTML: one bar, if there are several parts, and a link for each of them."""
-    total, x, drawn = sum(part.number for part in parts), 0.0, []
-    for part in parts:
-        if not part.number:
-            continue
-        width = part.number / total * 100
-        drawn.append((part, f"{x:.2f}", f"{width:.2f}"))
-        x += width
-    return SafeString(render_to_string("admin/parts.html", {"parts": drawn}).strip())
+    parts = [part for part in parts if part.number]
+    *starts, total = accumulate((part.number for part in parts), initial=0)
+    context = {"parts": list(zip(parts, starts, strict=True)), "total": total}
+    return SafeString(render_to_string("admin/parts.html", context).strip())

@@ -1,10 +1,12 @@
 """The admin site: its start page, its menu, and the headers of its responses."""
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import timedelta
 from functools import partial
-from typing import Any, TypeVar
+from itertools import chain
+from typing import Any
 from uuid import UUID
 
 from django.contrib import admin
@@ -18,31 +20,21 @@ from django.utils.text import capfirst
 from config import health
 from config.console import identify, system
 from config.console.base import OPERATORS, READ_ALL
+from config.console.formatting import Bad
 from config.console.links import WORKSPACE, page_link
 from config.console.reauthentication import asks_for_password
 from config.time_outs import part_limits
 
 logger = logging.getLogger(__name__)
 
-T = TypeVar("T")
-
 PART_SECONDS = 2.0  # for a statement of a part of the start page
 KEPT, WAIT_SECONDS = timedelta(minutes=1), 1.0  # of the checks' result, and for a new one
-LATE = "{} could not be shown. The rest of this page is right; try again in some minutes."
-LATE_FOR_OPERATORS = "{} could not be shown. The service's log says why, as an error."
 
 
 class ConsoleSite(admin.AdminSite):
-    """The developer settings and the audit log, for active staff.
+    """The console: sections, each of which is a `SectionAdmin` and says who sees it."""
 
-    Each model's admin, a `SectionAdmin`, decides what a user sees.
-    """
-
-    site_header = "Document API"
-    site_title = "Document API"
     index_title = "Overview"
-    site_url = None  # there is no other site to view
-    enable_nav_sidebar = False  # a user sees few sections; the lists need the width
     # It would send links without their last slash to the sign-in form, with the link in the URL.
     final_catch_all_view = False
 
@@ -80,69 +72,50 @@ class ConsoleSite(admin.AdminSite):
             menu.append(("System", reverse("system")))
         return {**context, "menu": menu}
 
-    def index(
-        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
-    ) -> TemplateResponse:
-        """The start page: a line for each thing that is wrong, and panels of the user's sections.
-
-        The checks' errors are among the lines for support staff, their warnings too for operators.
-        """
-        shown = self.sections(request)
-        is_operator = self.may_see(request, [OPERATORS])
-        sees_all = self.may_see(request, [READ_ALL])
-        checks = health.checks(KEPT, WAIT_SECONDS) if sees_all else None
-        lines: list[str] = []
-        for problem in checks.problems if checks else []:
-            if is_operator or problem.is_serious():
-                lines.append(system.line(problem, with_hint=is_operator))
-        looks: dict[UUID, Any] | None = None
-        well: list[str] = []
+    def index(self, request: HttpRequest, extra_context: Any = None) -> TemplateResponse:
+        """The start page: a line for each thing that is wrong, and the sections' panels."""
+        sections, sees_all = self.sections(request), self.may_see(request, [READ_ALL])
+        found: dict[str, list[str]] = {}  # by what was looked at: what is wrong
         panels: list[SafeString] = []
-        text = LATE_FOR_OPERATORS if is_operator else LATE
+        looks: dict[UUID, Any] | None = None
         with part_limits(PART_SECONDS):
+            for section in sections:
+                with part(capfirst(section.nouns), found):
+                    found |= section.health(request)
+                    panels += section.panels(request)
             if sees_all:
-                late = text.format("Workspaces that need a look")
-                looks = part(partial(self.needs_a_look, shown), late)
-                if looks is None:
-                    lines.append(late)
-            for each in shown:
-                late = text.format(capfirst(each.nouns))
-                looked_at = part(partial(each.health, request), late)
-                own_panels = part(partial(each.panels, request), late)
-                if looked_at is None or own_panels is None:
-                    lines.append(late)
-                for name, found in (looked_at or {}).items():
-                    lines += found
-                    if not found:
-                        well.append(name)
-                panels += own_panels or []
+                with part("Workspaces that need a look", found):
+                    looks = needs_a_look(sections)
+        lines = list(chain(*found.values()))
+        if sees_all:
+            checks = health.checks(KEPT, WAIT_SECONDS)
+            lines += system.lines(checks, for_operators=self.may_see(request, [OPERATORS]))
+        else:  # their own sections are what was looked at
+            checks = health.Checks(timezone.now(), [], [name for name in found if not found[name]])
         context = {
-            "lines": sorted(lines, key=lambda line: getattr(line, "state", "warn")),
-            "sees_all": sees_all,
-            "looks": None if looks is None else list(looks.values()),
+            "lines": sorted(lines, key=lambda line: not isinstance(line, Bad)),
+            "looks": looks,
             "checks": checks,
-            "well": well,
-            "ok": len(checks.facts if checks else well),
-            "at": checks.at if checks else timezone.now(),
+            "sees_all": sees_all,
             "panels": panels,
-            "adding": [each for each in shown if each.has_add_permission(request)],
+            "adding": [each for each in sections if each.has_add_permission(request)],
         }
         return super().index(request, {**context, **(extra_context or {})})
 
-    def needs_a_look(self, sections: list[Any]) -> dict[UUID, tuple[str, list[SafeString]]]:
-        """By workspaces' ids: links to them, and why support or an operator should look at them."""
-        found: dict[UUID, tuple[str, list[SafeString]]] = {}
-        for section in sections:
-            for id, name, why in section.needs_a_look():
-                _, reasons = found.setdefault(id, (page_link(WORKSPACE, name, id), []))
-                reasons.append(why)
-        return found
 
-
-def part(read: Callable[[], T], late: str) -> T | None:
-    """What is read; None if that fails or is late: a part of the page fails alone."""
+@contextmanager
+def part(name: str, found: dict[str, list[str]]) -> Iterator[None]:
+    """A part of the start page: if it fails or is late, a line says so, and the rest is shown."""
     try:
-        return read()
+        yield
     except Exception:
-        logger.exception("The start page: %s", late)
-        return None
+        logger.exception("The start page: %s could not be shown", name)
+        found[name] = [f"{name} could not be shown. The rest is right; try again in some minutes."]
+
+
+def needs_a_look(sections: Iterable[Any]) -> dict[UUID, tuple[str, list[SafeString]]]:
+    """By workspaces' ids: links to them, and why support or an operator should look at them."""
+    found: dict[UUID, tuple[str, list[SafeString]]] = {}
+    for id, name, why in chain.from_iterable(each.needs_a_look() for each in sections):
+        found.setdefault(id, (page_link(WORKSPACE, name, id), []))[1].append(why)
+    return found

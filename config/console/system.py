@@ -4,7 +4,6 @@ from datetime import timedelta
 
 from django.contrib.admin import site
 from django.contrib.auth.decorators import permission_required
-from django.core.checks import CheckMessage
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.html import format_html
@@ -14,22 +13,24 @@ from config import health
 from config.console.formatting import Bad, code_spans
 
 LONGEST_SECONDS = 10.0  # that the page waits for the checks
+NOT_ENDED = "The checks have not ended yet. A service does not respond: `/readyz` says which."
 
 
-def line(problem: CheckMessage, *, with_hint: bool = True) -> SafeString:
-    """HTML: what is wrong, and what an operator can do about it."""
-    text = format_html(
-        '<b>{}</b> {} <span class="quiet">{}</span>',
-        problem.msg,
-        code_spans(problem.hint or "") if with_hint else "",
-        problem.id or "",
-    )
-    return Bad(text) if problem.is_serious() else text
+def lines(checks: health.Checks | None, *, for_operators: bool = True) -> list[SafeString]:
+    """HTML: the errors; for operators also warnings, and what to do about each."""
+    if checks is None:
+        return [code_spans(NOT_ENDED)]
+    found = []
+    for each in checks.problems:
+        if for_operators or each.is_serious():
+            hint = code_spans(each.hint or "") if for_operators else ""
+            line = format_html("<b>{}</b> {}", each.msg, hint)
+            found.append(Bad(line) if each.is_serious() else line)
+    return found
 
 
 @permission_required("config.view_system", raise_exception=True)  # a superuser has all of them
 def page(request: HttpRequest) -> HttpResponse:
     checks = health.checks(timedelta(0), LONGEST_SECONDS)
-    lines = [line(each) for each in checks.problems] if checks else []
-    context = {"title": "System", "checks": checks, "lines": lines}
+    context = {"title": "System", "checks": checks, "lines": lines(checks)}
     return render(request, "admin/system/page.html", {**site.each_context(request), **context})
