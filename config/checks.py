@@ -99,12 +99,16 @@ def prepared_statements() -> None:
                 Cursor(session.connection).execute(statement, prepare=True)
 
 
-@asks_service("config.003", "readyz counter", hint="Check REDIS_URL, and that Redis may write.")
-def redis() -> list[CheckMessage]:
-    cache.check()
+@register(deploy=True)
+def counter(**kwargs: Any) -> list[CheckMessage]:
     hint = "Set REDIS_URL to redis://HOST:PORT/NUMBER, unless the service is one process."
-    warning = Warning("Each process counts requests and allows the whole rate limit.", hint=hint)
-    return [warning] if settings.COUNT_IN_PROCESS else []
+    text = "Each process counts requests and allows the whole rate limit."
+    return [Warning(text, hint=hint, id="config.W006")] if settings.COUNT_IN_PROCESS else []
+
+
+@asks_service("config.003", "readyz counter", hint="Check REDIS_URL, and that Redis may write.")
+def redis() -> None:
+    cache.check()
 
 
 def _run(*command: str) -> str:

@@ -8,8 +8,6 @@ import json
 from collections.abc import MutableMapping
 from pathlib import Path
 
-from django.conf import settings
-
 from config.dev.services import generated_once
 
 NAME = "laptop.example/audit"  # of the log
@@ -33,10 +31,6 @@ def provide(environ: MutableMapping[str, str], folder: Path) -> None:
         if "," in str(folder):
             raise OSError("its path has a comma, which a list of witnesses cannot hold")
         environ["AUDIT_WITNESSES"] = f"file:{folder / 'checkpoints'}"
-
-
-def provided() -> bool:
-    return any(key.startswith(f"{NAME}+") for key in settings.AUDIT_PUBLIC_KEYS)
 
 
 def _key() -> str:

@@ -4,10 +4,13 @@ It is read in a few index lookups for each endpoint, however many deliveries wai
 """
 
 from collections.abc import Iterator
+from datetime import timedelta
 
 from django.core.checks import Error, Info
 from django.db import connection as default_connection
 from django.db.backends.base.base import BaseDatabaseWrapper
+from django.utils import timezone
+from django.utils.timesince import timesince
 from prometheus_client import Metric
 from prometheus_client.core import GaugeMetricFamily
 
@@ -15,6 +18,7 @@ from config.checks import DATABASE, Found, asks_service, look_at
 from events.webhooks.queue import READY
 
 LATE_SECONDS = 60  # a delivery is usually attempted within a second
+MOST_COUNTED = 1000  # deliveries that are due
 PROCESS = "deliver_webhooks"  # what PostgreSQL calls the connection of a process that delivers
 
 # The oldest delivery of each endpoint that works and may receive. Those of one that fails wait for
@@ -31,6 +35,14 @@ _STATUS = f"""
         ) AS first
         WHERE NOT ready.failing AND first.next_attempt_at <= statement_timestamp()
         ) AS webhooks_overdue_seconds,
+        (SELECT count(*) FROM (
+            SELECT FROM ready CROSS JOIN LATERAL (
+                SELECT FROM webhooks_delivery AS delivery
+                WHERE delivery.endpoint_id = ready.id AND delivery.state = 'PENDING'
+                    AND next_attempt_at <= statement_timestamp()
+                ORDER BY next_attempt_at, id LIMIT {MOST_COUNTED}
+            ) AS of_endpoint WHERE NOT ready.failing LIMIT {MOST_COUNTED}
+        ) AS due) AS webhooks_due,
         (SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()
             AND application_name = '{PROCESS}' AND pid <> pg_backend_pid()
         ) AS webhooks_processes,
@@ -43,6 +55,7 @@ _STATUS = f"""
 # By the columns of `_STATUS`; the metrics have the same names after "documents_".
 _METRICS = {
     "webhooks_overdue_seconds": "How long the oldest delivery that is due has waited",
+    "webhooks_due": f"Deliveries that are due; {MOST_COUNTED} if there are more",
     "webhooks_processes": "Processes that deliver",
     "webhooks_endpoints": "Endpoints",
     "events_held_seconds": "How long the newest events have waited for a transaction that writes",
@@ -65,12 +78,15 @@ def read_metrics(connection: BaseDatabaseWrapper) -> Iterator[Metric]:
 @asks_service("webhooks.001", hint=DATABASE)
 def webhooks() -> Found:
     status = read_status()
-    late = status["webhooks_overdue_seconds"]
+    late, due = status["webhooks_overdue_seconds"], status["webhooks_due"]
     processes, endpoints = status["webhooks_processes"], status["webhooks_endpoints"]
-    since = f" The oldest delivery has been due for {late:,.0f} s." if late >= 1 else ""
+    waiting = ""
+    if late > LATE_SECONDS:
+        longest = timesince(timezone.now() - timedelta(seconds=late), depth=1)
+        waiting = f" Deliveries that are due: {due:,.0f}, the oldest for {longest}."
     if endpoints and not processes:
-        yield Error(f"Nothing delivers webhooks.{since}", hint=look_at("worker"))
-    elif late > LATE_SECONDS:
-        yield Error(f"Webhooks are delivered too late.{since}", hint=look_at("worker"))
+        yield Error(f"Nothing delivers webhooks.{waiting}", hint=look_at("worker"))
+    elif waiting:
+        yield Error(f"Webhooks are delivered too late.{waiting}", hint=look_at("worker"))
     else:
-        yield Info(f"Processes that deliver: {processes:.0f}. Webhooks: {endpoints:.0f}.{since}")
+        yield Info(f"Processes that deliver: {processes:.0f}. Webhooks: {endpoints:.0f}.")

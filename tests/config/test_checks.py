@@ -26,7 +26,7 @@ from django.utils import timezone
 from audit.checks import audit_log
 from audit.models import Action, AuditEntry
 from config import checks, health
-from config.checks import operation, redis
+from config.checks import counter, operation, redis
 from config.console import site
 from events.webhooks import monitoring
 from tests.support import factories, seals, staff
@@ -75,7 +75,7 @@ def test_check_deploy_names_each_variable_that_is_wrong(transactional_db: None) 
 @pytest.mark.parametrize(
     ("check", "name", "value", "finding"),
     [
-        (redis, "COUNT_IN_PROCESS", True, "config.W003 Each process counts"),
+        (counter, "COUNT_IN_PROCESS", True, "config.W006 Each process counts"),
         (redis, "REDIS_URL", f"redis://{HOST}:9/0", "config.E003 Redis: "),
         (audit_log, "AUDIT_PUBLIC_KEYS", [], "audit.I001 The audit log is not sealed"),
         (audit_log, "AUDIT_PUBLIC_KEYS", ["x"], "audit.E001 Audit log: AUDIT_PUBLIC_KEYS is not"),
@@ -139,6 +139,20 @@ def test_check_knows_the_last_backup_and_warns_of_an_old_one(db: None) -> None:
     call_command("record_backup", "12 bytes of database,\n3 files", stdout=StringIO())
     assert "audit.I001 Backup made: last 2" in found(audit_log)
     assert " UTC: 12 bytes of database, 3 files" in found(audit_log)
+
+
+def test_laptop_is_told_nothing_of_what_a_server_needs(
+    settings: Any, monkeypatch: pytest.MonkeyPatch, desk: Client
+) -> None:
+    monkeypatch.setattr(health, "_last", None)
+    settings.MAILBOX = settings.COUNT_IN_PROCESS = True
+    settings.AUDIT_PUBLIC_KEYS = []
+    html = body(desk.get(PAGE))
+    assert "All is well." in html
+    settings.MAILBOX = False
+    html = body(desk.get(PAGE))
+    assert "Each process counts requests" in html
+    assert "Backup made" in html
 
 
 def test_check_warns_of_housekeeping_that_does_not_run(db: None) -> None:
