@@ -201,6 +201,7 @@ ATTACKS: dict[str, tuple[list[str], list[str]]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("attack", ATTACKS)
 def test_what_was_changed_is_named(witness: Path, attack: str) -> None:
     ids = seal(2, 4, 3)

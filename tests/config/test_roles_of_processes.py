@@ -81,6 +81,7 @@ def test_process_of_pages_has_no_api(acme: Tenant) -> None:
     assert apps >= APPS_OF_PAGES
 
 
+@pytest.mark.slow
 def test_command_has_all_apps_whatever_the_role() -> None:
     done = subprocess.run(
         [sys.executable, "manage.py", "showmigrations", "--plan"],
@@ -92,6 +93,7 @@ def test_command_has_all_apps_whatever_the_role() -> None:
     assert "otp_totp.0001_initial" in done.stdout, done.stderr
 
 
+@pytest.mark.slow
 def test_contributing_adds_an_endpoint_to_the_process_of_the_api(
     acme: Tenant, tmp_path: Path
 ) -> None:

@@ -59,7 +59,7 @@ def walk(tenant: Tenant, query: Query) -> list[str]:
     return seen
 
 
-@pytest.mark.parametrize("sort", SORTS)
+@pytest.mark.parametrize("sort", ["created", "completed"])
 def test_search_finds_each_match_once_in_its_order_however_few_documents_it_looks_at(
     acme: Tenant, monkeypatch: pytest.MonkeyPatch, sort: str
 ) -> None:

@@ -44,6 +44,11 @@ def signed_in(user: User) -> Client:
     return client
 
 
+def is_signed_in(client: Client) -> bool:
+    """By a page that asks the database for little."""
+    return client.get(reverse("admin:security")).status_code == 200
+
+
 def not_recent(client: Client) -> Client:
     """The client, whose user has not entered the password for 15 minutes."""
     session = client.session

@@ -20,7 +20,7 @@ from django_otp.plugins.otp_totp.models import TOTPDevice
 from audit.models import Action, AuditEntry
 from tests.support import factories, staff
 from tests.support.factories import Tenant
-from tests.support.staff import body, give_password
+from tests.support.staff import body, give_password, is_signed_in
 from workspaces.accounts import recovery_codes, steps
 
 pytestmark = pytest.mark.usefixtures("still_windows")
@@ -62,10 +62,6 @@ def enter_password(user: User, next_url: str = INDEX) -> tuple[Client, str]:
     client = Client()
     form = {"username": user.username, "password": PASSWORD, "next": next_url}
     return client, client.post(LOGIN, form)["Location"]
-
-
-def is_signed_in(client: Client) -> bool:
-    return client.get(INDEX).status_code == 200
 
 
 def entries() -> list[tuple[str, str, str]]:

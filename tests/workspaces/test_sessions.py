@@ -14,6 +14,7 @@ from audit.models import Action, AuditEntry
 from tests.support import staff
 from tests.support.factories import Tenant
 from tests.support.fixtures import AccessLog
+from tests.support.staff import is_signed_in
 from workspaces import changes
 from workspaces.accounts import sessions
 from workspaces.models import Session
@@ -32,10 +33,6 @@ def wait(monkeypatch: pytest.MonkeyPatch) -> Wait:
 
     monkeypatch.setattr(timezone, "now", lambda: real() + waited)
     return wait
-
-
-def is_signed_in(client: Client) -> bool:
-    return client.get(INDEX).status_code == 200
 
 
 def test_session_that_is_not_used_for_an_hour_ends(ada: Client, wait: Wait) -> None:
