@@ -7,10 +7,12 @@ from typing import Any
 from uuid import UUID
 
 from django.apps import apps
+from django.conf import settings
 from django.contrib.auth.models import AnonymousUser, User
 from django.core.exceptions import ValidationError
 from django.db.models import Q, QuerySet
-from django.http import Http404, HttpRequest
+from django.http import Http404, HttpRequest, HttpResponseRedirect
+from django.urls import reverse
 
 from config.console.base import ADMINS, READ_ALL, SectionAdmin, request_user
 from config.console.links import parsed
@@ -148,6 +150,21 @@ def look_at(request: HttpRequest, workspace_id: UUID | None) -> None:
     scope = scope_of(request)
     if scope.workspace and scope.workspace.pk != workspace_id:
         scope.workspace = scope.own.filter(pk=workspace_id).first() or scope.workspace
+
+
+def start_page_of(workspace: Any) -> HttpResponseRedirect:
+    """Leads to the start page. From now on, the user looks at this workspace."""
+    response = HttpResponseRedirect(reverse("admin:index"))
+    response.set_signed_cookie(
+        COOKIE,
+        str(workspace.pk),
+        salt=COOKIE,
+        path=reverse("admin:index"),
+        secure=settings.SESSION_COOKIE_SECURE,
+        httponly=True,
+        samesite="Lax",
+    )
+    return response
 
 
 def workspace_model() -> Any:

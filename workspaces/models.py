@@ -121,10 +121,6 @@ class Membership(models.Model):
     def can_sign_in(self) -> bool:
         return can_sign_in(self.user)
 
-    @property
-    def confirmed_address(self) -> "ConfirmedAddress | None":
-        return ConfirmedAddress.of(self.user)
-
 
 LOGIN_LENGTH = 150  # characters of an e-mail address that is a login
 

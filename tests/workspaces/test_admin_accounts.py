@@ -48,6 +48,24 @@ def test_accounts_are_for_operators_alone(acme: Tenant, client: Client) -> None:
         assert "Accounts" not in body(client.get(reverse("admin:index")))
 
 
+def test_accounts_are_found_by_role_and_state(acme: Tenant, desk: Client) -> None:
+    closed = staff.member(acme.workspace, "closed@acme.example")
+    User.objects.filter(pk=closed.pk).update(is_active=False)
+    bob = staff.member(acme.workspace, "bob@acme.example")
+    olga, sam = staff.operator(), staff.support()
+    for query, found in (
+        ("role=operators", [olga]),
+        ("role=support", [sam]),
+        ("role=customers&state=active", [acme.admin, bob]),
+        ("state=deactivated", [closed]),
+        ("role=nobody", [acme.admin, bob, closed, olga, sam]),
+    ):
+        assert list(staff.shown(desk, f"?{query}", LIST).result_list) == found, query
+    html = body(desk.get(LIST))
+    for words in ("Filter by role", "Filter by state", ">Operators<", ">Deactivated<"):
+        assert words in html
+
+
 def link_of(response: Any) -> str:
     [path] = re.findall(r"http://testserver(/admin/reset/first-\w+/[^<]+)<", body(response))
     return str(path)

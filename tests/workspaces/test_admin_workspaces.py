@@ -94,7 +94,7 @@ def test_workspace_has_a_name_without_a_key_and_a_plan_on_offer(desk: Client) ->
 
 def test_workspace_suspension_asks_for_a_reason(acme: Tenant, desk: Client) -> None:
     url = page_of(acme.workspace, "suspend")
-    desk.get(url)
+    assert "Its API keys: 1 active; never used." in body(desk.get(url))
     for reason in ("  ", "x" * 501, f"leaked {acme.raw}"):
         desk.post(url, {"reason": reason})
         assert acme.get("/me").status == 200
@@ -141,6 +141,7 @@ def test_admin_of_a_suspended_workspace_is_told_why_and_whom_to_ask(
 def test_member_is_told_which_admins_to_ask(acme: Tenant, umbrella: Tenant) -> None:
     bob = staff.signed_in(staff.member(acme.workspace, "bob@acme.example"))
     html = text_of(body(bob.get(reverse("admin:index"))))
+    assert "documents, keys and log are for its admins. " in html
     assert f"Ask an admin of your workspace to make you one too. Acme: {acme.admin}" in html
     assert str(umbrella.admin) not in html
     assert "second factor" not in html

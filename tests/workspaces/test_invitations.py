@@ -170,7 +170,10 @@ def test_invited_user_chooses_neither_login_nor_rights(acme: Tenant) -> None:
 # --- A user who has an account
 
 
-def test_invited_user_with_an_account_signs_in_and_accepts(acme: Tenant, umbrella: Tenant) -> None:
+def test_invited_user_with_an_account_accepts_and_looks_at_the_new_workspace(
+    acme: Tenant, umbrella: Tenant
+) -> None:
+    Workspace.objects.filter(pk=umbrella.workspace.pk).update(name="A first one")
     login = give_password(umbrella.admin, SECRET).username
     uma = opened(link(acme, login.upper()))
     html = body(uma.get(PAGE))
@@ -181,7 +184,9 @@ def test_invited_user_with_an_account_signs_in_and_accepts(acme: Tenant, umbrell
     [url] = re.findall(r'href="(/admin/login/[^"]+)"', html)
     assert uma.post(url, {"username": login, "password": SECRET, "next": PAGE})["Location"] == PAGE
     assert "Accept" in body(uma.get(PAGE))
-    assert "You are now an admin of Acme." in body(uma.post(PAGE, follow=True))
+    start = uma.post(PAGE, follow=True)
+    assert "You are now an admin of Acme." in body(start)
+    assert start.context["looked_at"] == acme.workspace
     assert acme.workspace.memberships.get(user=umbrella.admin).role == "ADMIN"
     by = f"invited by {staff.operator()}; {NOT_CONFIRMED}"
     assert told()[-2:] == [

@@ -19,6 +19,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
 
+from audit.scope import start_page_of
 from workspaces.accounts import invitations, steps
 from workspaces.accounts.forms import InvitedAccountForm
 from workspaces.accounts.invitations import NotOpen
@@ -87,7 +88,7 @@ def respond(request: HttpRequest, opened: Invitation) -> HttpResponse:
     if refused := accept(request, opened, account):
         return refused
     messages.success(request, f"You are now {role_in(opened)}.")
-    return HttpResponseRedirect(reverse("admin:index"))
+    return start_page_of(opened.workspace)
 
 
 def new_account(request: HttpRequest, opened: Invitation) -> HttpResponse:

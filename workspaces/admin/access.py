@@ -13,7 +13,7 @@ from workspaces.models import Membership, Workspace
 from workspaces.permissions import is_operator
 from workspaces.plans import WITH_API, Plan, label_of
 
-NO_API = "Its plan has no API, so its keys are refused in any case."
+NO_API = "Its plan has no API: in any case, its keys are refused and its webhooks wait."
 
 
 class WorkspaceAction(ActionPage):
@@ -58,6 +58,7 @@ class Rename(WorkspaceAction):
 
 class Suspend(WorkspaceAction):
     form_class = ReasonForm
+    template_name = "admin/workspaces/workspace/suspend.html"
     suspends = True
     verb, state = "Suspend", "suspended"
     effect = "Its keys stop with the next request, and its webhooks wait."

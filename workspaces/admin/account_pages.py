@@ -48,17 +48,12 @@ class CreateAccount(LinkPage):
     form_class = AccountForm
 
     def prompt(self) -> Prompt:
-        text = (
-            "For staff of this service, who choose a password with a link that the next page "
-            "shows, once. When they have a second factor, their page here makes them support "
-            "staff or operators. People of a customer are invited on the "
-            '<a href="{}">workspace’s page</a>.'
+        text = format_html(
+            "For staff of this service. The next page shows a link to choose a password, once. "
+            'People of a customer are invited on the <a href="{}">workspace’s page</a>.',
+            reverse("admin:workspaces_workspace_changelist"),
         )
-        return Prompt(
-            title="Create an account",
-            button="Create the account",
-            sentences=[format_html(text, reverse("admin:workspaces_workspace_changelist"))],
-        )
+        return Prompt("Create an account", "Create the account", [text])
 
     def run(self) -> HttpResponse:
         self.obj = self.form.instance

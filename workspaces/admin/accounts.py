@@ -4,7 +4,7 @@ from typing import Any
 from django.contrib import admin
 from django.contrib.auth import admin as auth_admin  # registers the two below  # noqa: F401
 from django.contrib.auth.models import Group, User
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 
 from config.console.base import OPERATORS, SectionAdmin, request_user
@@ -21,10 +21,31 @@ from workspaces.admin.account_pages import (
     account_pill,
 )
 from workspaces.admin.staff import EndOperator, EndSupport, MakeOperator, MakeSupport
-from workspaces.permissions import is_operator
+from workspaces.models import CAN_SIGN_IN
+from workspaces.permissions import SUPPORT, is_operator
 
 admin.site.unregister(User)
 admin.site.unregister(Group)
+
+
+class RoleFilter(admin.SimpleListFilter):
+    title = parameter_name = "role"
+    conditions = {
+        "operators": Q(is_superuser=True),
+        "support": Q(groups__name=SUPPORT),
+        "customers": Q(memberships__isnull=False),
+    }
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [(value, value.capitalize()) for value in self.conditions]
+
+    def queryset(self, request: HttpRequest, accounts: QuerySet[User]) -> QuerySet[User]:
+        return accounts.filter(self.conditions.get(self.value() or "", Q())).distinct()
+
+
+class StateFilter(RoleFilter):
+    title = parameter_name = "state"
+    conditions = {"active": Q(**CAN_SIGN_IN), "deactivated": ~Q(**CAN_SIGN_IN)}
 
 
 @admin.register(User)
@@ -48,7 +69,7 @@ class AccountsAdmin(SectionAdmin):
         "end-operator": EndOperator,
         "end-support": EndSupport,
     }
-    list_filter = ("is_active", "is_superuser", "groups")
+    list_filter = (RoleFilter, StateFilter)
     ordering = ("username",)
     search_fields = ("username", "first_name", "last_name", "email")
     search_help_text = "Any part of a name, or of an e-mail address"

@@ -6,11 +6,10 @@ from django.conf import settings
 from django.contrib import admin
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.urls import reverse
 
 from audit.models import Action
 from audit.queries import newest_of
-from audit.scope import COOKIE, scope_of
+from audit.scope import scope_of, start_page_of
 from config.console.base import ADMINS, READ_ALL, SectionAdmin, request_user
 from config.console.identify import Kind
 from config.console.object_page import Button, ObjectPage
@@ -28,7 +27,7 @@ class WorkspacePage(ObjectPage):
 
     def context(self) -> dict[str, Any]:
         workspace, user = self.obj, self.user
-        members: Any = workspace.memberships.select_related("user__confirmed_address")
+        members: Any = workspace.memberships.select_related("user")
         pending: Any = workspace.invitations.pending()
         entry = newest_of(workspace.pk, Action.WORKSPACE_SUSPENDED)
         return {
@@ -49,25 +48,13 @@ class WorkspacePage(ObjectPage):
 
 
 class SwitchTo(Button):
-    """From now on, the user looks at this workspace."""
-
     obj: Workspace
 
     def is_allowed(self) -> bool:
         return self.obj.is_administered_by(self.user)
 
     def run(self) -> HttpResponse:
-        response = HttpResponseRedirect(reverse("admin:index"))
-        response.set_signed_cookie(
-            COOKIE,
-            str(self.obj.pk),
-            salt=COOKIE,
-            path=reverse("admin:index"),
-            secure=settings.SESSION_COOKIE_SECURE,
-            httponly=True,
-            samesite="Lax",
-        )
-        return response
+        return start_page_of(self.obj)
 
 
 @admin.register(Workspace)
