@@ -1,44 +1,20 @@
 """Object storage that fails in less obvious ways than being gone, has TLS, or temporary keys."""
 
-import contextlib
 import os
 import re
-import time
-from concurrent.futures import ThreadPoolExecutor
-from http.client import IncompleteRead
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 from tests.support import factories
-from tests.support.cast import path_of, started
+from tests.support.cast import path_of
 from tests.support.client import golden
 from tests.support.factories import Tenant
 from tests.support.nginx import Nginx, make_certificate
 from tests.support.proxy import Proxy, failing_after
-from tests.support.server import Server, eventually, running
+from tests.support.server import eventually, running
 
-DOWNLOADS = 3  # at once
-DEADLINE = 6  # seconds
 SYSTEM_TRUST = "/etc/ssl/certs/ca-certificates.crt"
-
-
-def test_storage_that_falls_silent_within_bodies_breaks_them_off(
-    server: Server, acme: Tenant
-) -> None:
-    document = factories.document(acme.workspace, content=bytes(30_000_000))
-    with contextlib.ExitStack() as stack:
-        responses = []
-        for _ in range(DOWNLOADS):
-            connection = stack.enter_context(contextlib.closing(started(server, acme, document)))
-            responses.append(stack.enter_context(contextlib.closing(connection.getresponse())))
-            responses[-1].read(1)
-        server.store.silence()
-        began = time.monotonic()
-        with ThreadPoolExecutor() as threads:
-            ends = [threads.submit(response.read) for response in responses]
-            assert all(isinstance(end.exception(), IncompleteRead) for end in ends)
-        assert time.monotonic() - began < DEADLINE
 
 
 def test_storage_that_denies_nginx_what_was_signed_is_the_same_503(
