@@ -4,6 +4,7 @@ from uuid import uuid4
 
 import pytest
 from django.db import transaction
+from django.test import Client
 from rest_framework.exceptions import (
     APIException,
     AuthenticationFailed,
@@ -175,21 +176,9 @@ def test_error_log_has_no_line_forged_by_a_line_end_in_a_path(server: Server, ac
     assert "\nINFO forged" not in server.log()
 
 
-@pytest.mark.parametrize(
-    ("path", "host", "status"),
-    [
-        ("/me", "localhost", 200),
-        ("/nothing", "localhost", 404),
-        ("/documents?limit=0", "localhost", 400),
-        ("/me", "elsewhere.example", 400),
-    ],
-)
-def test_every_response_has_the_security_headers_of_pages(
-    server: Server, pages: Server, acme: Tenant, path: str, host: str, status: int
-) -> None:
-    response = server.get(path, acme.raw, host=host)
-    assert response.status == status
-    page = pages.request("/admin/login/")
+def test_every_response_has_the_security_headers_of_pages(acme: Tenant) -> None:
+    page = Client().get("/admin/login/")
     names = ("x-content-type-options", "x-frame-options", "referrer-policy")
-    found = {name: response.headers[name] for name in (*names, "cross-origin-opener-policy")}
-    assert found == {name: page.headers[name] for name in found}
+    expected = {name: page[name] for name in (*names, "cross-origin-opener-policy")}
+    for path, host in (("/me", "localhost"), ("/nothing", "localhost"), ("/me", "evil.example")):
+        assert expected.items() <= acme.get(path, host=host).headers.items()

@@ -13,7 +13,6 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import msgspec
 import psutil
 import pytest
 
@@ -35,14 +34,6 @@ class Received(NamedTuple):
     @property
     def id(self) -> str:
         return self.headers["webhook-id"]
-
-    @property
-    def document(self) -> str:
-        return str(msgspec.json.decode(self.body)["data"]["id"])
-
-    @property
-    def type(self) -> str:
-        return str(msgspec.json.decode(self.body)["type"])
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -105,7 +96,6 @@ class Receiver(ThreadingHTTPServer):
         self.headers: dict[str, str] = {}
         self.script: list[Scripted] = []
         self.delay = 0.0
-        self.arrived = threading.Event()
         self.stopped = threading.Event()
         self.at_once: Counter[str] = Counter()
         self.most_at_once: Counter[str] = Counter()
@@ -130,7 +120,6 @@ class Receiver(ThreadingHTTPServer):
             self.received.append(received)
             self.at_once[received.path] += 1
             self.most_at_once |= self.at_once
-            self.arrived.set()
         if self.delay:
             time.sleep(self.delay)
         with self._lock:
