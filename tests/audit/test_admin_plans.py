@@ -103,7 +103,6 @@ READ_FROM = {
 }
 
 
-@pytest.mark.slow
 def test_audit_filters_read_their_indexes_at_any_depth(busy: Tenant, sam: Client) -> None:
     oldest = AuditEntry.objects.order_by("created_at")[ENTRIES // 3]
     deep = quote(str(Position(oldest.created_at, oldest.id)))

@@ -23,15 +23,7 @@ from audit.sealing.keys import PrivateKey
 from audit.sealing.note import Statement, open_note, read_notes
 from audit.sealing.sealer import Sealer, SealRefused
 from audit.sealing.tree import StoredTree
-from tests.support.seals import (
-    KEY,
-    check_tree,
-    complete_to,
-    forget,
-    seal,
-    sealed_ids,
-    written,
-)
+from tests.support.seals import KEY, check_tree, complete_to, forget, seal, sealed_ids, written
 from tests.support.server import ROOT, eventually
 
 pytestmark = pytest.mark.usefixtures("transactional_db")

@@ -5,9 +5,7 @@ from collections.abc import Iterator
 import pytest
 from django.contrib.auth.hashers import PBKDF2PasswordHasher
 from django.contrib.auth.models import User
-from django.contrib.auth.tokens import default_token_generator
 from django.urls import reverse
-from django.utils.http import urlsafe_base64_encode
 from django_otp.oath import totp
 from django_otp.plugins.otp_totp.models import TOTPDevice
 
@@ -89,28 +87,6 @@ def test_operator_sets_up_a_second_factor_and_signs_in_with_it(browser: Browser)
     enter_code(browser, recovery[0])
     browser.open(SECURITY)
     assert f"{recovery_codes.CODES - 1}" in browser.text
-
-
-def test_new_password_without_the_old_one(acme: Tenant, browser: Browser) -> None:
-    browser.open("/admin/login/")
-    browser.click("Forgot your password?")
-    browser.check_layout("reset")
-    browser.submit(browser.find("#id_email"), acme.admin.username)
-    browser.check_layout("reset-sent")
-    assert "help@example.com" in browser.text
-    uid = urlsafe_base64_encode(str(acme.admin.pk).encode())
-    token = default_token_generator.make_token(acme.admin)
-    browser.open(f"/admin/reset/{uid}/{token}/")
-    assert token not in browser.driver.current_url
-    browser.check_layout("reset-confirm")
-    browser.find("#id_new_password1").send_keys(PASSWORD)
-    browser.submit(browser.find("#id_new_password2"), PASSWORD)
-    browser.check_layout("reset-complete")
-    browser.find("#id_username").send_keys(acme.admin.username)
-    browser.submit(browser.find("#id_password"), PASSWORD)
-    assert browser.driver.current_url.endswith("/admin/")
-    browser.open(f"/admin/reset/{uid}/{token}/")
-    browser.check_layout("reset-not-valid")
 
 
 def test_form_with_a_password_keeps_none_of_it(acme: Tenant, browser: Browser) -> None:

@@ -100,11 +100,7 @@ def test_deletion_in_a_shell_is_recorded(bob: User) -> None:
 def test_account_changes_only_if_the_entry_can_be_added(transactional_db: None) -> None:
     bob = factories.user(BOB)
     bob.is_superuser = True
-    for change in (
-        bob.save,
-        bob.delete,
-        lambda: User.objects.create_superuser("eve@acme.example"),
-    ):
+    for change in (bob.save, bob.delete, lambda: User.objects.create_superuser("eve@acme.example")):
         with no_entries(), pytest.raises(DatabaseError, match="permission denied"):
             change()
     [stored] = User.objects.all()
