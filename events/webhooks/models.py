@@ -66,7 +66,7 @@ class Endpoint(models.Model):
         ]
 
     def __str__(self) -> str:
-        return self.public_url
+        return self.name
 
     @property
     def public_url(self) -> str:
@@ -86,7 +86,7 @@ class Endpoint(models.Model):
 
 
 class DeliveryState(models.TextChoices):
-    PENDING = "PENDING", "Pending"
+    PENDING = "PENDING", "Pending, retrying"
     DELIVERED = "DELIVERED", "Delivered"
     FAILED = "FAILED", "Failed"
 

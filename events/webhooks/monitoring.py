@@ -21,6 +21,10 @@ LATE_SECONDS = 60  # a delivery is usually attempted within a second
 MOST_COUNTED = 1000  # deliveries that are due
 PROCESS = "deliver_webhooks"  # what PostgreSQL calls the connection of a process that delivers
 
+_PROCESSES = f"""
+    SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()
+        AND application_name = '{PROCESS}' AND pid <> pg_backend_pid()
+"""  # noqa: S608 - made of constants
 # The oldest delivery of each endpoint that works and may receive. Those of one that fails wait for
 # their turn, by design. And the oldest transaction that writes, whatever its database: the events
 # of later ones are not shown before it has ended.
@@ -43,9 +47,7 @@ _STATUS = f"""
                 ORDER BY next_attempt_at, id LIMIT {MOST_COUNTED}
             ) AS of_endpoint WHERE NOT ready.failing LIMIT {MOST_COUNTED}
         ) AS due) AS webhooks_due,
-        (SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()
-            AND application_name = '{PROCESS}' AND pid <> pg_backend_pid()
-        ) AS webhooks_processes,
+        ({_PROCESSES}) AS webhooks_processes,
         (SELECT count(*) FROM webhooks_endpoint WHERE deleted_at IS NULL) AS webhooks_endpoints,
         (SELECT extract(epoch FROM clock_timestamp() - min(since))::float8 FROM (
             SELECT xact_start FROM pg_stat_activity WHERE backend_xid IS NOT NULL
@@ -60,6 +62,13 @@ _METRICS = {
     "webhooks_endpoints": "Endpoints",
     "events_held_seconds": "How long the newest events have waited for a transaction that writes",
 }
+
+
+def delivers() -> bool:
+    """Whether any process delivers at present."""
+    with default_connection.cursor() as cursor:
+        cursor.execute(_PROCESSES)
+        return bool(cursor.fetchone() != (0,))
 
 
 def read_status(connection: BaseDatabaseWrapper = default_connection) -> dict[str, float]:

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 import httpcore
 from cryptography.fernet import InvalidToken
+from django.core.exceptions import ValidationError
 from django.utils.http import parse_http_date_safe
 from standardwebhooks import Webhook
 
@@ -48,8 +49,8 @@ async def _post(delivery: Delivery, made: Attempt) -> None:
     url = delivery.endpoint.url
     try:
         check_url(url)
-    except ValueError as exc:
-        raise AttemptFailed(f"The URL is not allowed: {exc}") from exc
+    except ValidationError as exc:
+        raise AttemptFailed(f"The URL is not allowed: {exc.message}") from exc
     body = as_json(event_of(delivery))
     headers = [
         ("Host", urlsplit(url).netloc),

@@ -36,10 +36,6 @@ from workspaces.models import Workspace
 MOST_AGAIN = 10_000  # deliveries that are sent again at once
 
 
-class Changed(Exception):
-    """The secret was rolled since the user has seen the page."""
-
-
 @transaction.atomic
 def create(
     *,
@@ -133,11 +129,14 @@ def notify_of_failing() -> None:
 def roll_secret(endpoint: Endpoint, *, by: User, seen: str) -> str:
     """Replaces the secret and returns it. For 24 hours, deliveries have a signature of each.
 
-    Raises `Changed` if `seen` is not its `previous_secret_until`, so that one form rolls once.
+    Raises ValidationError if `seen` is not its `previous_secret_until`: one form rolls once.
     """
     now = _locked(endpoint).get()
     if str(now.previous_secret_until) != seen:
-        raise Changed
+        raise ValidationError(
+            "Nothing was rolled: the secret was rolled since this form was opened. A secret is "
+            "shown only once; if you did not copy it, roll it again."
+        )
     raw = secrets.new()
     now.previous_secret = now.secret
     now.secret = secrets.encrypt(raw)

@@ -38,11 +38,13 @@ _RESOLVERS = CapacityLimiter(1000)  # more threads than attempts of a process
 
 
 def check_url(url: str) -> None:
-    """Raises a ValueError that says what to change."""
+    """Raises a ValidationError that says what to change."""
     if len(url) > MAX_LENGTH:
-        raise ValueError(f"Use {MAX_LENGTH} characters at most.")
+        raise ValidationError(f"Use {MAX_LENGTH} characters at most.")
     if not (url.isascii() and url.isprintable()):
-        raise ValueError("Use ASCII characters only: encode others as %XX, or xn-- in a host name.")
+        raise ValidationError(
+            "Use ASCII characters only: encode others as %XX, or xn-- in a host name."
+        )
     schemes = ["https"] if _public_only() else ["https", "http"]
     try:
         URLValidator(schemes, message="", regex=None if _public_only() else _ANY_HOST)(url)
@@ -52,19 +54,23 @@ def check_url(url: str) -> None:
         valid = False
     if not valid:
         begin = " or ".join(f"{each}://" for each in schemes)
-        raise ValueError(
+        raise ValidationError(
             f"Begin the URL with {begin} and a whole host name, such as "
             "hooks.example.com. It may have a port from 1 to 65535, and no spaces."
         )
     if "@" in parts.netloc:
-        raise ValueError("Leave out the user name and password: deliveries are signed instead.")
+        raise ValidationError(
+            "Leave out the user name and password: deliveries are signed instead."
+        )
     if "#" in url:
-        raise ValueError("Leave out the part from # on: no server receives it.")
+        raise ValidationError("Leave out the part from # on: no server receives it.")
     host = parts.hostname or ""
     is_address = ":" in host or host.rpartition(".")[2].isdigit()
     is_local = host == "localhost" and _public_only()
     if is_local or (is_address and not is_allowed(host)):
-        raise ValueError("Use a public address: this one is reachable from some networks only.")
+        raise ValidationError(
+            "Use a public address: this one is reachable from some networks only."
+        )
 
 
 def is_allowed(address: str) -> bool:

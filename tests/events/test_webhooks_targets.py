@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from django.core.exceptions import ValidationError
 
 from events.webhooks.targets import check_url, is_public
 
@@ -73,7 +74,7 @@ def test_url_of_a_public_host_is_accepted() -> None:
 def test_url_is_refused_with_what_to_change() -> None:
     for sentence, urls in REFUSED.items():
         for url in urls:
-            with pytest.raises(ValueError, match=sentence):
+            with pytest.raises(ValidationError, match=sentence):
                 check_url(url)
 
 
@@ -85,7 +86,7 @@ def test_laptop_may_have_any_target(settings: Any) -> None:
     ):
         check_url(f"http://{host}/hook")
     for url in ("file:///etc/passwd", "http:///", "http://a..b/", "http://-a/", "http://a b/"):
-        with pytest.raises(ValueError, match="Begin the URL with https:// or http://"):
+        with pytest.raises(ValidationError, match="Begin the URL with https:// or http://"):
             check_url(url)
 
 

@@ -13,8 +13,7 @@ from config.console.object_page import ActionPage, Button, Prompt, Refused
 from events.models import KEEP_DAYS
 from events.webhooks import services
 from events.webhooks.admin.forms import EndpointForm, NewEndpointForm
-from events.webhooks.admin.texts import waiting
-from events.webhooks.models import Delivery, Endpoint
+from events.webhooks.models import Endpoint
 
 
 def may_change(request: HttpRequest, endpoint: Endpoint) -> bool:
@@ -47,7 +46,6 @@ class CreateEndpoint(ActionPage):
             title="Create a webhook",
             button="Create the webhook",
             sentences=["The next page shows a secret, once. Have a safe place for it at hand."],
-            warnings=filter(None, [waiting(own_scope(self.request).workspace)]),
             facts=self.form.facts(),
         )
 
@@ -66,12 +64,10 @@ class CreateEndpoint(ActionPage):
 
 
 class EndpointAction(ActionPage):
-    obj: Any
-
-    @property
-    def endpoint(self) -> Endpoint:
-        endpoint: Endpoint = self.obj
-        return endpoint
+    def find(self, object_id: str) -> Any:
+        found = super().find(object_id)
+        self.endpoint: Endpoint = getattr(found, "endpoint", found)  # a delivery has one
+        return found
 
     def is_allowed(self) -> bool:
         return may_change(self.request, self.endpoint)
@@ -101,29 +97,20 @@ class RollSecret(EndpointAction):
     """Asks, then shows the new secret. The form is for the present secret only."""
 
     def prompt(self) -> Prompt:
-        sentences = [
-            "The next page shows a new secret, once. Have a safe place for it at hand.",
-            "For 24 hours, deliveries have a signature of each secret, so that your program can "
-            "change over. After that, only the new one signs.",
-        ]
-        if self.endpoint.has_two_secrets:
-            sentences.append("The previous secret stops working now.")
         return Prompt(
             title="Roll the secret?",
             button="Roll the secret",
-            sentences=sentences,
+            sentences=[
+                "The next page shows a new secret, once. Have a safe place for it at hand.",
+                "For 24 hours, deliveries have a signature of each secret, so that your program "
+                "can change over. A secret that was rolled before stops working now.",
+            ],
             hidden=[("seen", str(self.endpoint.previous_secret_until))],
         )
 
     def run(self) -> HttpResponse:
         seen = self.request.POST.get("seen", "")
-        try:
-            raw = services.roll_secret(self.endpoint, by=self.user, seen=seen)
-        except services.Changed:
-            raise Refused(
-                "Nothing was rolled: the secret was rolled since this form was opened. A secret is "
-                "shown only once; if you did not copy it, roll it again."
-            ) from None
+        raw = services.roll_secret(self.endpoint, by=self.user, seen=seen)
         return secret_page(self, raw, "Secret rolled")
 
 
@@ -183,12 +170,6 @@ class SendFailedAgain(EndpointAction, Button):
 
 class SendAgain(EndpointAction, Button):
     """One delivery, whatever became of it."""
-
-    obj: Delivery
-
-    @property
-    def endpoint(self) -> Endpoint:
-        return self.obj.endpoint
 
     def run(self) -> str:
         if not services.send_again(self.endpoint, by=self.user, only=self.obj):

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
+import msgspec
 from django.apps import apps
 from django.contrib import admin
 from django.db.models import OuterRef, Prefetch, QuerySet, Subquery
@@ -15,20 +16,16 @@ from django.utils.safestring import SafeString
 from audit.logs import LogAdmin
 from config.api.responses import as_json
 from config.console import lists
+from config.console.formatting import clock_tag
 from config.console.identify import Kind
 from config.console.links import DOCUMENT, ENDPOINT, WORKSPACE, page_link
 from config.templatetags.console import copyable
 from events.models import EventType
 from events.serializers import event_of
 from events.webhooks.admin.actions import SendAgain, may_change
-from events.webhooks.admin.texts import short_time, waiting
-from events.webhooks.models import TEST_EVENT, Attempt, Delivery, DeliveryState
+from events.webhooks.models import TEST_EVENT, Attempt, Delivery, DeliveryState, Endpoint
+from workspaces.api_access import access_warning
 
-STATES = [
-    (DeliveryState.PENDING, "Pending, retrying"),
-    (DeliveryState.DELIVERED, "Delivered"),
-    (DeliveryState.FAILED, "Failed"),
-]
 SOON = "as soon as possible"
 COLOURS: dict[str, str] = {DeliveryState.DELIVERED: "ok", DeliveryState.FAILED: "bad"}
 
@@ -36,7 +33,7 @@ COLOURS: dict[str, str] = {DeliveryState.DELIVERED: "ok", DeliveryState.FAILED: 
 class DeliveryFilter(lists.LogFilter):
     """What the list can be narrowed by; an endpoint and an event have an index each."""
 
-    state__exact = lists.any_of("State", STATES)
+    state__exact = lists.any_of("State", DeliveryState.choices)
     type__exact = lists.any_of("Kind", [(each, each) for each in (*EventType.values, TEST_EVENT)])
     endpoint_id__exact = lists.linked("Webhook")
     event_id__exact = lists.linked("Event")
@@ -61,11 +58,11 @@ class DeliveryAdmin(LogAdmin):
 
     def line(self, request: HttpRequest, row: Any) -> lists.Line:
         word, colour, when = state_of(row)
-        attempts = list(row.attempt_set.all())
+        attempts = [in_words(each) for each in row.attempt_set.all()]
         parts = [
             row.type,
             row.document_title and page_link(DOCUMENT, row.document_title, row.document_id),
-            attempts and attempts[-1].outcome.rstrip("."),
+            *attempts[-1:],
             when,
         ]
         what = format_html_join(", ", "{}", ((part,) for part in parts if part))
@@ -77,13 +74,12 @@ class DeliveryAdmin(LogAdmin):
         yield "Event", copyable(row.public_event_id)
 
     def details(self, request: HttpRequest, row: Any) -> SafeString:
-        was_attempted = row.state != DeliveryState.PENDING or row.failures > 0
         context = {
             "delivery": row,
-            "body": as_json(event_of(row)).decode(),  # as every attempt sends it
+            "body": msgspec.json.format(as_json(event_of(row))).decode(),
             "attempts": row.attempt_set.all(),
-            "live": state_of(row)[2].endswith(SOON),
-            "may_send": may_change(request, row.endpoint) and was_attempted,
+            "live": is_being_sent(row),
+            "may_send": may_change(request, row.endpoint) and row.attempts > 0,
         }
         more = render_to_string("admin/webhooks/delivery.html", context, request)
         return SafeString(super().details(request, row) + more)
@@ -91,17 +87,33 @@ class DeliveryAdmin(LogAdmin):
 
 def state_of(delivery: Delivery) -> tuple[str, str, str]:
     """What became of a delivery, its colour, and when it is sent, if it is."""
-    endpoint = delivery.endpoint
-    if delivery.next_attempt_at is None:
+    at = delivery.next_attempt_at
+    if at is None:
         return str(DeliveryState(delivery.state).label), COLOURS[delivery.state], ""
-    if endpoint.deleted_at:
+    if delivery.endpoint.deleted_at:
         return "Discarded", "", ""
+    if wait := held(delivery.endpoint):
+        return "Waiting", "", wait
+    when = SOON if at <= timezone.now() else format_html("again at {}", clock_tag(at))
+    return "Retrying" if delivery.failures else "Pending", "warn", when
+
+
+def is_being_sent(delivery: Delivery) -> bool:
+    _, _, when = state_of(delivery)
+    return when == SOON
+
+
+def held(endpoint: Endpoint) -> str:
+    """Until when nothing is sent to it; "" if deliveries are sent. As `queue.READY`."""
     if not endpoint.enabled:
-        return "Waiting", "", "once the webhook is switched on"
-    if waiting(endpoint.workspace):
-        return "Waiting", "", "once the workspace may use the API"
-    is_due = delivery.next_attempt_at <= timezone.now()
-    when = SOON if is_due else short_time(delivery.next_attempt_at)
-    if delivery.failures:
-        return "Retrying", "warn", format_html("again {}", when)
-    return "Pending", "warn", when
+        return "once the webhook is switched on"
+    return "once the workspace may use the API" if access_warning(endpoint.workspace) else ""
+
+
+def in_words(attempt: Attempt) -> str:
+    """How it ended; of a later one than the first, also its number and time."""
+    outcome = attempt.outcome.rstrip(".")
+    if attempt.number == 1:
+        return outcome
+    at = clock_tag(attempt.started_at)
+    return format_html("attempt {} at {}: {}", attempt.number, at, outcome)

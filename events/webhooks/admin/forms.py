@@ -10,6 +10,7 @@ class EndpointForm(forms.Form):
         label="URL",
         help_text="Where your program receives events, such as https://example.com/webhooks.",
         widget=forms.TextInput({"inputmode": "url", "autofocus": True, "spellcheck": "false"}),
+        validators=[targets.check_url],
     )
     label = forms.CharField(
         label="Name (optional)",
@@ -26,19 +27,10 @@ class EndpointForm(forms.Form):
     )
 
     def clean_url(self) -> str:
-        url = without_secrets(self.cleaned_data["url"])
-        try:
-            targets.check_url(url)
-        except ValueError as exc:
-            raise forms.ValidationError(str(exc)) from exc
-        return url
+        return without_secrets(self.cleaned_data["url"])
 
     def clean_label(self) -> str:
         return without_secrets(self.cleaned_data["label"])
-
-    def clean_types(self) -> list[str]:
-        """In the order of the form, once each."""
-        return [type.value for type in EventType if type in self.cleaned_data["types"]]
 
 
 class NewEndpointForm(OwnWorkspaceForm, EndpointForm):

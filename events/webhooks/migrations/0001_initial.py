@@ -55,7 +55,7 @@ class Migration(migrations.Migration):
                 ('document_id', models.UUIDField()),
                 ('status', models.CharField(max_length=20)),
                 ('sequence', models.BigIntegerField()),
-                ('state', models.CharField(choices=[('PENDING', 'Pending'), ('DELIVERED', 'Delivered'), ('FAILED', 'Failed')], default='PENDING', max_length=10)),
+                ('state', models.CharField(choices=[('PENDING', 'Pending, retrying'), ('DELIVERED', 'Delivered'), ('FAILED', 'Failed')], default='PENDING', max_length=10)),
                 ('attempts', models.PositiveSmallIntegerField(default=0)),
                 ('failures', models.PositiveSmallIntegerField(db_default=0)),
                 ('next_attempt_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), null=True)),
