@@ -1,13 +1,14 @@
 """The list of a workspace's documents in the admin, and the question whose documents are meant."""
 
+import re
 from typing import Any
 from uuid import UUID
 
 from django import forms
-from django.db.models import Value
+from django.db.models import F, Q, QuerySet, Value
 from django.db.models.functions import Concat
 from django.urls import reverse
-from django.utils.html import format_html_join
+from django.utils.html import format_html, format_html_join
 
 from audit.scope import WORKSPACE
 from config.api.errors import InvalidParameter
@@ -43,25 +44,30 @@ class CustomerForm(forms.Form):
     def clean(self) -> None:
         """Sets `meant`: the workspaces that may be meant, and what is looked for in each."""
         name, text = self.cleaned_data.get("customer"), self.cleaned_data.get("q", "")
-        workspaces = Workspace.objects.order_by("name", "id").alias(text=Value(text))
-        if name:
-            named = workspaces.filter(name__istartswith=name)
-            self.meant = [(each, text) for each in named[:MOST_CUSTOMERS]]
-        else:
-            first = workspaces.filter(text__istartswith=Concat("name", Value(" ")))
-            last = workspaces.filter(text__iendswith=Concat(Value(" "), "name"))
-            self.meant = [
-                *((each, text[len(each.name) :].strip()) for each in first[:MOST_CUSTOMERS]),
-                *((each, text[: -len(each.name)].strip()) for each in last[:MOST_CUSTOMERS]),
-            ]
+        starting: QuerySet[Workspace] = Workspace.objects.filter(name__istartswith=name or "")
+        found = (starting if name else named_in(text)).order_by("name", "id")[:MOST_CUSTOMERS]
+        self.meant = [(each, text if name else without(each.name, text)) for each in found]
         if name and not self.meant:
-            self.add_error("customer", "No workspace’s name begins so.")
+            self.add_error(None, "No customer’s name begins so.")
         if len(self.meant) > 1:
             links = (
                 (filtered(DOCUMENTS, **{"q": text, WORKSPACE: each.pk}), isolated(each.label))
                 for each, text in self.meant
             )
-            self.add_error("customer", format_html_join(", ", '<a href="{}">{}</a>', links))
+            which = format_html_join(", ", '<a href="{}">{}</a>', links)
+            self.add_error(None, format_html("Which one? {}", which))
+
+
+def named_in(text: str) -> QuerySet[Workspace]:
+    """The workspaces whose names begin or end the text."""
+    name = Concat(Value(" "), "name", Value(" "))
+    workspaces = Workspace.objects.alias(text=Value(f" {text} "), words=name)
+    return workspaces.filter(Q(text__istartswith=F("words")) | Q(text__iendswith=F("words")))
+
+
+def without(name: str, text: str) -> str:
+    name = re.escape(name)
+    return re.sub(f"^ {name} | {name} $", " ", f" {text} ", count=1, flags=re.IGNORECASE).strip()
 
 
 class DocumentFilter(LogFilter):

@@ -121,8 +121,10 @@ def test_box_understands_a_customer_s_name_beside_a_title_or_a_recipient(
     for tenant in (acme, umbrella):
         document = factories.document(tenant.workspace, title="Mutual NDA")
         factories.recipient(document, email="tenant@x.example")
+    page = page_of(Document.objects.get(workspace=acme.workspace))
     found = sam.post(SEARCH, {"q": text}, follow=True)
-    assert found.redirect_chain[-1][0] == page_of(Document.objects.get(workspace=acme.workspace))
+    assert found.redirect_chain[-1][0] == page
+    assert sam.get(DOCUMENTS, {"q": "acme"})["Location"] == page
 
 
 @pytest.mark.parametrize("text", ["zzzz nothing", "evt_1", "Mutual NDA Acmeee"])
