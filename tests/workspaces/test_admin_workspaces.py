@@ -182,7 +182,9 @@ def test_members_are_made_admins_and_removed(acme: Tenant, ada: Client) -> None:
     for _ in range(2):
         act(ada, bob, do="promote")
         assert Membership.objects.admins().filter(pk=bob.pk).exists()
-    act(ada, bob, do="remove")
+    assert "Remove bob@acme.example from Acme?" in body(act(ada, bob, do="remove"))
+    own = acme.workspace.memberships.get(user=acme.admin)
+    assert "Leave Acme?" in body(act(ada, own, do="remove"))
     assert Membership.objects.filter(pk=bob.pk).exists()
     for _ in range(2):
         act(ada, bob, do="remove", confirmed="yes")

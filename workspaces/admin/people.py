@@ -50,14 +50,14 @@ class ChangeMember(PeoplePage, Button):
         return f"{member.user} was removed from {self.obj}."
 
     def removal(self, member: Membership) -> Prompt:
-        who = "You lose" if member.user == self.user else "The person loses"
+        is_own = member.user == self.user
+        title = f"Leave {self.obj}" if is_own else f"Remove {member.user} from {self.obj}"
         sentences = [
-            f"{who} access to this workspace from the next click on. The account stays.",
-            "Keys that the person has created keep working. Revoke those whose text the person "
-            "may have kept.",
+            "The account stays. From the next click on, it has no access to this workspace.",
+            "Keys that it has created keep working. Revoke those whose text its user may have "
+            "kept.",
         ]
-        title = f"Remove {member.user} from {self.obj}?"
-        return Prompt(title, f"Remove {member.user}", sentences, danger=True)
+        return Prompt(f"{title}?", title, sentences, danger=True)
 
     @property
     def next_url(self) -> str:
