@@ -71,7 +71,7 @@ def test_first_day_from_a_new_workspace_to_its_admin_s_first_key(browser: Browse
     browser.click("Create the workspace")
     browser.find("#id_email").send_keys(EVE)
     browser.click("Invite")
-    link = browser.find("code.secret").text
+    link = browser.find("pre.secret").text
     assert re.search(r"\?token=[\w-]{43}$", link)
 
     browser.forget()

@@ -147,10 +147,10 @@ def test_what_housekeeping_finds_is_told_once_within_30_days(acme: Tenant, happe
 
 def test_checkbox_ends_emails_about_workspaces_and_is_recorded(acme: Tenant) -> None:
     ada = staff.signed_in(acme.admin)
-    assert 'name="no_mails">' in body(ada.get(SECURITY))
-    for form, expected in (({"no_mails": "on"}, [BOB]), ({}, [ADA, BOB])):
+    assert 'name="wanted" checked>' in body(ada.get(SECURITY))
+    for form, expected in (({}, [BOB]), ({"wanted": "on"}, [ADA, BOB])):
         ada.post(SECURITY, {"do": "mails", **form})
-        assert (" checked> No e-mails" in body(ada.get(SECURITY))) == bool(form)
+        assert (" checked> E-mail me about" in body(ada.get(SECURITY))) == bool(form)
         services.switch_off(webhooks.endpoint(acme), reason="410")
         assert [to for to, _ in arrived()] == expected
     about_ada = [entry[3] for entry in staff.told() if entry[1:3] == (ADA, ADA)]
@@ -211,7 +211,7 @@ def test_without_a_mail_server_nothing_waits_or_is_promised(acme: Tenant, settin
     send("Hello")
     changes.set_suspended(acme.workspace, True, by=OLGA, reason="Unpaid")
     assert not Mail.objects.exists()
-    assert 'name="no_mails"' not in body(staff.signed_in(acme.admin).get(SECURITY))
+    assert 'name="wanted"' not in body(staff.signed_in(acme.admin).get(SECURITY))
 
 
 def test_mailbox_of_make_run_shows_what_would_be_sent(acme: Tenant, settings: Any) -> None:

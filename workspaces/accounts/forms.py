@@ -55,9 +55,12 @@ class InvitedAccountForm(PasswordMixin, UserModelForm):
     class Meta:
         model = User
         fields = ("first_name", "last_name")
+        widgets = {
+            "first_name": forms.TextInput({"autocomplete": "given-name"}),
+            "last_name": forms.TextInput({"autocomplete": "family-name"}),
+        }
 
     password1, password2 = PasswordMixin.create_password_fields("Password", "Password again")
-    field_order = ("first_name", "last_name")
 
     def clean(self) -> dict[str, Any] | None:
         self.validate_passwords()

@@ -41,7 +41,7 @@ def change(request: HttpRequest, user: User) -> str:
     sent = request.POST
     if sent.get("do") == "mails":
         recent_sign_in_required(request)
-        none = "no_mails" in sent
+        none = "wanted" not in sent
         with transaction.atomic():
             if none:
                 NoMails.objects.get_or_create(user=user)

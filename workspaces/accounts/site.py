@@ -62,11 +62,17 @@ class Site(ConsoleSite):
             context["looked_at"] = scope.workspace if len(scope.own[:2]) > 1 else None
         return context
 
-    def index(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
-        """The start page: a member who may see nothing is told whom to ask."""
+    def index(self, request: HttpRequest, extra_context: Any = None) -> Any:
+        """The start page: of the workspace that is looked at, or of all.
+
+        A member who may see nothing is told whom to ask.
+        """
         admins = Membership.objects.admins().select_related("workspace", "user")
         own = admins.filter(workspace__members=request_user(request))
-        return super().index(request, {**(extra_context or {}), "admins": own})
+        scope, context = scope_of(request), {"admins": own}
+        if scope.workspace and not scope.everything:
+            context["title"] = scope.workspace.name
+        return super().index(request, context)
 
     @method_decorator(takes_password)
     def login(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:

@@ -13,9 +13,7 @@ async function copied(source) {
 
 for (const text of document.querySelectorAll("code.copyable")) {
   const button = document.createElement("button");
-  button.type = "button";
-  button.className = "copy";
-  button.textContent = "Copy";
+  Object.assign(button, { type: "button", className: "copy", textContent: "Copy" });
   button.setAttribute("aria-label", `Copy ${text.textContent}`);
   button.addEventListener("click", async () => {
     button.textContent = (await copied(text)) ? "Copied" : "Selected";
