@@ -169,6 +169,7 @@ def test_start_page_of_an_admin_has_a_chart_of_own_workspaces(
     ended, _ = factories.issue(acme.workspace, "Never used", acme.admin)
     ended.revoke(by=acme.admin)
     text = text_of(start(acme.admin))
+    assert text.startswith("Acme | Document API")
     figures = "requests 1,204 downloads 36 refused 14 over the limit 6"
     assert f"Acme, last 30 days {figures}" in text
     assert f"{new.prefix}… Not used yet 0 never" in text

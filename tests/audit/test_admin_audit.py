@@ -47,6 +47,8 @@ def test_audit_list_shows_an_admin_the_own_workspace_s(
 ) -> None:
     happened(action=Action.LOGIN, person=acme.admin.username)
     assert [entry.workspace_name for entry in shown(ada).result_list] == ["Acme"]
+    printed = text_of(body(ada.get(f"{HISTORY}?within=7d")))
+    assert f"Audit log of Acme, Time: Last 7 days. Printed by {acme.admin}, 20" in printed
     [own] = AuditEntry.objects.filter(workspace_id=acme.workspace.id)
     [foreign] = AuditEntry.objects.filter(workspace_id=umbrella.workspace.id)
     assert "Acme sync" in body(ada.get(page_of(own)))

@@ -30,6 +30,7 @@ from config.checks import counter, operation, redis
 from config.console import site
 from events.webhooks import monitoring
 from tests.support import factories, seals, staff
+from tests.support.cast import text_of
 from tests.support.database import backdated, url_of
 from tests.support.factories import Tenant
 from tests.support.processes import check
@@ -203,7 +204,9 @@ def test_system_page_is_for_operators_alone(acme: Tenant) -> None:
     assert Client().get(PAGE).status_code == 302
     for user in (acme.admin, staff.support()):
         client = staff.signed_in(user)
-        assert client.get(PAGE).status_code == 403
+        refused = client.get(PAGE)
+        assert refused.status_code == 403
+        assert f"You are signed in as {user}. Your account may not" in text_of(body(refused))
         assert PAGE not in body(client.get(reverse("admin:index")))
 
 

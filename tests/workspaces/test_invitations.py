@@ -70,7 +70,7 @@ def mailed_link(acme: Tenant, settings: Any, email: str = EVE) -> str:
 
 def test_invitation_s_link_is_shown_once_and_hashed(acme: Tenant, desk: Client) -> None:
     html = body(invite(desk, acme.workspace, "Eve@Acme.example"))
-    [token] = re.findall(r"\?token=(\S+)</code>", html)
+    [token] = re.findall(r"\?token=(\S+)</pre>", html)
     assert len(token) == 43
     invitation = Invitation.objects.get()
     assert (invitation.email, invitation.role) == (EVE, "ADMIN")
