@@ -10,7 +10,7 @@ from django.urls import reverse
 
 from audit.models import Action, AuditEntry
 from tests.support import factories, webhooks
-from tests.support.cast import page_of
+from tests.support.cast import page_of, text_of
 from tests.support.factories import Tenant, at, uid
 from tests.support.staff import (
     EXPORT,
