@@ -19,19 +19,18 @@ from tests.support.browser import Browser
 from tests.support.cast import page_of
 from tests.support.factories import Tenant
 from tests.support.server import Server, eventually
+from tests.support.staff import PASSWORD
 from tests.support.webhooks import URL
 from workspaces.models import Membership, Workspace
 
 START = reverse("admin:index")
 EVE = "eve@initech.example"
-PASSWORD = "correct horse battery staple"
 
 
 def test_admin_signs_in_creates_copies_and_uses_a_key_and_never_sees_it_again(
     acme: Tenant, browser: Browser
 ) -> None:
-    acme.admin.set_password(PASSWORD)
-    acme.admin.save()
+    staff.give_password(acme.admin)
     browser.open("/admin/")
     browser.check_layout("sign-in")
     browser.find("#id_username").send_keys(acme.admin.username)

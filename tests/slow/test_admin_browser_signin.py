@@ -14,10 +14,10 @@ from tests.support.browser import Browser
 from tests.support.factories import Tenant
 from tests.support.fixtures import Shared
 from tests.support.server import Server
+from tests.support.staff import PASSWORD
 from workspaces.accounts import recovery_codes
 from workspaces.models import Session
 
-PASSWORD = "correct horse battery staple"
 ROUNDS = PBKDF2PasswordHasher.iterations  # before `fixtures.py` changes it
 SECURITY = reverse("admin:security")
 VARIABLES = {

@@ -19,6 +19,7 @@ from workspaces.models import Membership, Workspace
 HISTORY = reverse("admin:audit_auditentry_changelist")
 EXPORT = reverse("admin:audit_auditentry_export")
 DOCUMENTS = reverse("admin:documents_document_changelist")
+PASSWORD = "correct horse battery staple"
 
 
 def support() -> User:
@@ -120,7 +121,7 @@ def analyze(*tables: str) -> None:
             cursor.execute(f"ANALYZE {table}")
 
 
-def give_password(user: User, password: str) -> User:
+def give_password(user: User, password: str = PASSWORD) -> User:
     user.set_password(password)
     user.save()
     return user

@@ -25,7 +25,7 @@ from tests.support import factories
 from tests.support.database import privileges
 from tests.support.factories import Tenant
 from tests.support.proxy import Proxy
-from tests.support.staff import give_password, signed_in
+from tests.support.staff import PASSWORD, give_password, signed_in
 from workspaces.accounts import invitations
 from workspaces.accounts.logins import with_login
 from workspaces.accounts.passwords import link
@@ -36,13 +36,12 @@ pytestmark = pytest.mark.usefixtures("still_windows")
 
 LOGIN = reverse("admin:login")
 INDEX = reverse("admin:index")
-PASSWORD = "correct horse battery staple"
 WRONG = "wrong"
 
 
 @pytest.fixture
 def ada(acme: Tenant) -> User:
-    return give_password(acme.admin, PASSWORD)
+    return give_password(acme.admin)
 
 
 def sign_in(login: str, password: str = WRONG, address: str = "192.0.2.1", **more: Any) -> Any:
@@ -63,7 +62,7 @@ def same(response: Any, login: str) -> tuple[int, list[str]]:
 
 @pytest.mark.parametrize("login", ["ceo@bıg.example", "ceo@ſun.example"])
 def test_login_is_no_other_one_that_only_looks_like_it(db: None, login: str) -> None:
-    stored = give_password(factories.user(login, is_staff=True), PASSWORD)
+    stored = give_password(factories.user(login, is_staff=True))
     lookalike = unicodedata.normalize("NFKC", login).upper().lower()
     assert lookalike.isascii()
     assert not with_login(lookalike).exists()
@@ -213,9 +212,9 @@ def test_passwords_of_strangers_are_hashed_one_at_once_and_stop_no_page(
 ) -> None:
     settings.PASSWORD_HASHERS = [f"{__name__}.SlowHasher"]
     SlowHasher.may_end.clear()
-    ada = give_password(acme.admin, PASSWORD)
+    ada = give_password(acme.admin)
     browser, page = known_browser(ada), signed_in(ada)
-    guesser = known_browser(give_password(factories.user("bob@x.example", is_staff=True), PASSWORD))
+    guesser = known_browser(give_password(factories.user("bob@x.example", is_staff=True)))
 
     def guess(who: Client, login: str) -> int:
         with closing(connection):

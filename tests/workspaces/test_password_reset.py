@@ -19,7 +19,7 @@ from tests.support import factories, staff
 from tests.support.factories import Tenant
 from tests.support.mails import sent
 from tests.support.server import Server, eventually
-from tests.support.staff import body, give_password
+from tests.support.staff import PASSWORD, body, give_password
 from workspaces.accounts import passwords
 from workspaces.accounts.passwords import RESETS_BY_ADDRESS, RESETS_OF_ACCOUNT
 from workspaces.accounts.throttle import Limit
@@ -28,14 +28,13 @@ from workspaces.models import ConfirmedAddress, Mail
 pytestmark = pytest.mark.usefixtures("still_windows")
 
 LOGIN, RESET = reverse("admin:login"), reverse("admin:password_reset")
-PASSWORD = "correct horse battery staple"
 NEW = {"new_password1": f"{PASSWORD} 2", "new_password2": f"{PASSWORD} 2"}
 
 
 @pytest.fixture
 def ada(acme: Tenant, settings: Any) -> User:
     """Acme's admin; there is a mail server."""
-    ada = give_password(acme.admin, PASSWORD)
+    ada = give_password(acme.admin)
     settings.EMAIL_HOST, settings.BASE_URL = "mail.example", "http://testserver"
     return ada
 

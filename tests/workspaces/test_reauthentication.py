@@ -19,7 +19,7 @@ from config.console.reauthentication import asks_for_password, recent_sign_in_re
 from events.webhooks.models import Endpoint
 from tests.support import factories, staff, webhooks
 from tests.support.factories import Tenant
-from tests.support.staff import give_password
+from tests.support.staff import PASSWORD, give_password
 from workspaces.accounts.throttle import SIGNED_IN
 from workspaces.models import Invitation, Membership, Workspace
 
@@ -28,12 +28,11 @@ pytestmark = pytest.mark.usefixtures("still_windows")
 CONFIRM = reverse("admin:confirm_password")
 INDEX = reverse("admin:index")
 SENSITIVE = "/admin/apikeys/apikey/add/?workspace=1"
-PASSWORD = "correct horse battery staple"
 
 
 @pytest.fixture
 def ada(acme: Tenant) -> User:
-    return give_password(acme.admin, PASSWORD)
+    return give_password(acme.admin)
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ from django_otp.plugins.otp_totp.models import TOTPDevice
 from audit.models import Action, AuditEntry
 from tests.support import factories, staff
 from tests.support.factories import Tenant
-from tests.support.staff import body, give_password, is_signed_in
+from tests.support.staff import PASSWORD, body, give_password, is_signed_in
 from workspaces.accounts import recovery_codes, steps
 
 pytestmark = pytest.mark.usefixtures("still_windows")
@@ -29,7 +29,6 @@ LOGIN, CODE, SET_UP = (reverse(f"admin:{n}") for n in ("login", "login_code", "l
 INDEX, SECURITY = reverse("admin:index"), reverse("admin:security")
 APP, CODES, REMOVE = (reverse(f"admin:security_{n}") for n in ("app", "codes", "remove"))
 ACCOUNTS = reverse("admin:auth_user_changelist")
-PASSWORD = "correct horse battery staple"
 
 
 @pytest.fixture(autouse=True)
@@ -39,12 +38,12 @@ def _required(settings: Any) -> None:
 
 @pytest.fixture
 def olga(db: None) -> User:
-    return give_password(staff.operator(), PASSWORD)
+    return give_password(staff.operator())
 
 
 @pytest.fixture
 def ada(acme: Tenant) -> User:
-    return give_password(acme.admin, PASSWORD)
+    return give_password(acme.admin)
 
 
 def app(user: User) -> TOTPDevice:
@@ -159,7 +158,7 @@ def test_code_may_be_typed_in_groups_and_odd_ones_are_just_wrong(olga: User) -> 
 
 
 def test_code_works_once_also_at_the_same_moment(transactional_db: None) -> None:
-    user = give_password(staff.operator(), PASSWORD)
+    user = give_password(staff.operator())
     device = app(user)
     clients = [enter_password(user)[0] for _ in range(4)]
     same = code(device)
