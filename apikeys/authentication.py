@@ -15,6 +15,7 @@ from config.request.redaction import PREFIX
 
 _BEARER = re.compile(rf"(?i:Bearer) +({PREFIX}[\x21-\x7e]+)")
 MALFORMED = f"the Authorization header is not of the form Bearer {PREFIX}…"
+NO_KEY = "what was sent does not have the form of a key: it has"
 
 _ACTIVE = f"""
     SELECT key.id, key.name, key.prefix,
@@ -46,9 +47,12 @@ class BearerKeyAuthentication(BaseAuthentication):
         if raw is None:
             raise InvalidKey(reason=MALFORMED if header else "no Authorization header")
         notes: Notes = request.notes  # type: ignore[attr-defined]
-        notes.key_prefix = keys.loggable(raw)
-        found: list[ActiveKey] = fetch_with_retry(_ACTIVE, (keys.digest(raw),), ActiveKey)
+        notes.key_prefix, notes.key_digest = keys.loggable(raw), keys.digest(raw)
+        found: list[ActiveKey] = fetch_with_retry(_ACTIVE, (notes.key_digest,), ActiveKey)
         if not found:
-            raise InvalidKey(reason="unknown, revoked, expired or deleted key")
+            known = "unknown, revoked, expired or deleted key"
+            raise InvalidKey(
+                reason=known if notes.key_prefix else f"{NO_KEY} {len(raw)} characters"
+            )
         notes.key = found[0]
         return None, found[0]

@@ -10,7 +10,7 @@ from apikeys.admin.warnings import refusals, sentence
 from apikeys.forms import NewKeyForm, RollForm
 from apikeys.models import AlreadyEnded, AlreadyIssued, ApiKey
 from apikeys.usage import report
-from apikeys.usage.models import KeyAddress, KeyUsage, RefusedRequest
+from apikeys.usage.models import KeyUsage, RefusedRequest
 from audit.models import Action, AuditEntry
 from audit.scope import own_scope
 from config.console.formatting import isolated
@@ -50,13 +50,13 @@ class KeyPage(ObjectPage):
         days = report.daily(KeyUsage.objects.filter(key_id=key.id), "key_id")[key.id]
         log: Any = self.section.admin_site.get_model_admin(RefusedRequest)
         refused = log.rows(self.request).filter(key_id=key.id).order_by("-created_at", "-id")
-        url = filtered(REFUSED, **of)
         return {
             "title": self.name,
             "key": key,
             "usage": report.panel(days, **of),
-            "refused": log.panel(self.request, "Refused requests", refused[:REFUSED_SHOWN], url),
-            "addresses": KeyAddress.objects.filter(key_id=key.id).order_by("-last_seen", "address"),
+            "lines": log.lines(self.request, refused[:REFUSED_SHOWN]),
+            "refused_url": filtered(REFUSED, **of),
+            "addresses": report.addresses(key.id),
             "warnings": [] if key.state.has_ended else refusals(key.workspace),
             "log_url": filtered(LOG, **of),
         }

@@ -12,7 +12,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.text import capfirst
 
-from apikeys.usage import overview
+from apikeys.usage import report
 from apikeys.usage.models import RefusedRequest
 from audit.logs import LogAdmin
 from audit.scope import scope_of, sees_every_workspace
@@ -67,11 +67,12 @@ class RefusedRequestAdmin(LogAdmin):
         user = request_user(request)
         if not sees_every_workspace(user):
             return []
-        panels = [overview.last_day(self.lines(request, overview.refused_most(LATEST)))]
-        return [*panels, overview.everything()] if is_operator(user) else panels
+        most = report.kinds(report.refused_in_a_day(), "status", "reason")[:LATEST]
+        panels = [report.refused_panel(self.lines(request, most))]
+        return [*panels, report.everything()] if is_operator(user) else panels
 
     def needs_a_look(self) -> Iterable[tuple[UUID, str, SafeString]]:
-        return overview.needs_a_look()
+        return report.needs_a_look()
 
     # --- A row
 

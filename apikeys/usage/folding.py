@@ -16,7 +16,7 @@ def fold(row: RefusedRequest, into: Rows, room: int | None = None) -> RefusedReq
     """Adds a row to the one that is like it, or else as another one.
 
     Without room for another one, the last one of the same key or network counts it. Returns the
-    row that has changed; None if only the log has the request.
+    row that has changed; None if only the log has the request, which had no valid key then.
     """
     whose = row.key_id or row.address, row.minute
     rows = into.get(whose, {})
@@ -29,7 +29,9 @@ def fold(row: RefusedRequest, into: Rows, room: int | None = None) -> RefusedReq
         found.others += row.others
         found.request_ids = [*found.request_ids, *row.request_ids][:IDS_KEPT]
         return found
-    if len(rows) < ROWS_A_MINUTE and (room is None or sum(map(len, into.values())) < room):
+    has_room = room is None or sum(map(len, into.values())) < room
+    first_of_key = row.key_id and not rows  # so that all its requests are counted
+    if first_of_key or (has_room and len(rows) < ROWS_A_MINUTE):
         into.setdefault(whose, {})[what] = row
         return row
     last = next(reversed(rows.values()), None)

@@ -13,7 +13,6 @@ from audit.models import NEWEST_FIRST
 from audit.snapshots import KeySnapshot
 from config.request.redaction import PUBLIC_LENGTH, redact_sent
 
-ADDRESSES_KEPT = 20  # of each key, those that were seen last
 ADDRESS_LENGTH = 45
 TEXT_LENGTH = 500
 IDS_KEPT = 60  # Request-Ids of a row, the first ones
@@ -27,14 +26,21 @@ def clean(text: str | None, length: int) -> str:
 
 
 class KeyUsage(models.Model):
+    """The requests of a key on a day (UTC)."""
+
     pk = models.CompositePrimaryKey("key_id", "day")
     key_id = models.UUIDField()
-    day = models.DateField()  # UTC
+    day = models.DateField()
     workspace_id = models.UUIDField()
-    ok = models.BigIntegerField()  # 2xx and 3xx
-    errors = models.BigIntegerField()  # 4xx and 5xx, without 429
-    limited = models.BigIntegerField()  # 429
-    downloads = models.BigIntegerField()  # that started; they are in `ok` too
+    ok = models.BigIntegerField(default=0)  # 2xx and 3xx
+    errors = models.BigIntegerField(default=0)  # 4xx and 5xx, without 429
+    limited = models.BigIntegerField(default=0)  # 429
+    downloads = models.BigIntegerField(default=0)  # that started; they are in `ok` too
+    last_at = models.DateTimeField()  # of the last request, as are its address and its client
+    address = models.CharField(
+        max_length=ADDRESS_LENGTH, blank=True
+    )  # of an ended key, the network
+    user_agent = models.CharField(max_length=TEXT_LENGTH, blank=True)
 
     class Meta:
         # The workspaces of one day, and the rows that are too old.
@@ -42,18 +48,6 @@ class KeyUsage(models.Model):
 
     def __str__(self) -> str:
         return f"{self.key_id} on {self.day}"
-
-
-class KeyAddress(models.Model):
-    pk = models.CompositePrimaryKey("key_id", "address")
-    key_id = models.UUIDField()
-    address = models.CharField(max_length=ADDRESS_LENGTH)  # of an ended key, IPv6 is a /64
-    user_agent = models.CharField(max_length=TEXT_LENGTH, blank=True)  # the last one
-    last_seen = models.DateTimeField()
-    requests = models.BigIntegerField()
-
-    def __str__(self) -> str:
-        return f"{self.key_id} from {self.address}"
 
 
 class RefusedRequest(models.Model):

@@ -6,7 +6,7 @@ from typing import Any
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from apikeys.usage.models import KeyAddress, KeyUsage, RefusedRequest
+from apikeys.usage.models import KeyUsage, RefusedRequest
 
 KEEP_USAGE = timedelta(days=400)
 KEEP_REFUSED = timedelta(days=30)
@@ -21,7 +21,6 @@ def purge() -> bool:
     unknown = refused.filter(key_id=None).order_by("key_id", "-created_at", "-id")  # an index
     rules: list[QuerySet[Any]] = [
         KeyUsage.objects.filter(day__lt=now - KEEP_USAGE).order_by("day"),
-        KeyAddress.objects.filter(last_seen__lt=now - KEEP_USAGE),  # at most 20 rows a key
         refused.filter(created_at__lt=now - KEEP_REFUSED).order_by("created_at"),
         unknown[WITHOUT_KEY_KEPT:],
         refused[REFUSED_KEPT:],

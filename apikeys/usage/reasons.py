@@ -22,7 +22,6 @@ def add_reasons(rows: Sequence[RefusedRequest]) -> None:
     deleted = {entry.key_prefix: entry for entry in log}
     for row in of_keys:
         row.reason = _of_key(row, keys.get(row.key_prefix), deleted.get(row.key_prefix))
-        row.sent_digest = ""
 
 
 def _of_key(row: RefusedRequest, key: ApiKey | None, deleted: AuditEntry | None) -> str:

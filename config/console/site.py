@@ -114,8 +114,9 @@ def part(name: str, found: dict[str, list[str]]) -> Iterator[None]:
 
 
 def needs_a_look(sections: Iterable[Any]) -> dict[UUID, tuple[str, list[SafeString]]]:
-    """By workspaces' ids: links to them, and why support or an operator should look at them."""
+    """By workspaces' ids, the worst first: links to them, and why to look at them."""
     found: dict[UUID, tuple[str, list[SafeString]]] = {}
-    for id, name, why in chain.from_iterable(each.needs_a_look() for each in sections):
+    looks = chain.from_iterable(each.needs_a_look() for each in sections)
+    for id, name, why in sorted(looks, key=lambda look: getattr(look[2], "state", "warn")):
         found.setdefault(id, (page_link(WORKSPACE, name, id), []))[1].append(why)
     return found

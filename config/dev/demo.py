@@ -12,11 +12,10 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import transaction
 from django.urls import reverse
-from django.utils import timezone
 
 from apikeys import keys
 from apikeys.models import AlreadyIssued, ApiKey
-from apikeys.usage.models import KeyAddress, KeyUsage, RefusedRequest
+from apikeys.usage.models import KeyUsage, RefusedRequest
 from config.api.errors import DocumentNotFound
 from config.management.progress import Report
 from config.request.redaction import PREFIX
@@ -25,6 +24,7 @@ from events.webhooks import demo as webhooks
 from workspaces.models import Membership, Workspace
 
 KEY = "make run"  # the name of the key that is printed
+ADDRESS, CLIENT = "203.0.113.7", "crm-sync/2.3"  # of the requests that are invented
 
 
 @transaction.atomic
@@ -45,23 +45,23 @@ def invent_usage(key: ApiKey) -> None:
     are no downloads. The refused requests are those that their list has.
     """
     chance = random.Random(1)  # noqa: S311 - no secret
-    whose = {"key_id": key.pk, "workspace_id": key.workspace_id}
-    total, refused = 0, []
+    of = {
+        "key_id": key.pk,
+        "workspace_id": key.workspace_id,
+        "address": ADDRESS,
+        "user_agent": CLIENT,
+    }
+    refused = []
     for ago in range(29, 0, -1):
         day = keys.today() - timedelta(days=ago)
         busy = chance.randrange(240, 620) if day.weekday() < 5 else chance.randrange(20, 90)
         errors = chance.choice([0, 0, 0, 0, 1, 2, 3]) if day.weekday() < 5 else 0
-        counts = {"ok": busy, "errors": errors, "limited": 0, "downloads": 0}
-        KeyUsage.objects.create(day=day, **whose, **counts)
-        total += busy + errors
         at = datetime.combine(day, time(9 + chance.randrange(8), chance.randrange(60)), UTC)
+        KeyUsage.objects.create(day=day, last_at=at, ok=busy, errors=errors, **of)
         refused += [_refused(key, at + timedelta(minutes=n), chance) for n in range(errors)]
     RefusedRequest.objects.bulk_create(refused)
-    last = timezone.now() - timedelta(days=1)
-    where = {"address": "203.0.113.7", "user_agent": "crm-sync/2.3"}
-    KeyAddress.objects.create(key_id=key.pk, last_seen=last, requests=total, **where)
     key.created_at -= timedelta(days=30)
-    key.last_used_at = last
+    key.last_used_at = at
     key.save()
 
 
@@ -77,8 +77,8 @@ def _refused(key: ApiKey, at: datetime, chance: random.Random) -> RefusedRequest
         reason=str(DocumentNotFound.default_detail),
         method="GET",
         path=f"/api/v1/documents/{id}",
-        address="203.0.113.7",
-        user_agent="crm-sync/2.3",
+        address=ADDRESS,
+        user_agent=CLIENT,
     )
     row.identify(key.snapshot())
     return row

@@ -29,6 +29,7 @@ class Notes:
         client_address: as text; "" if the server does not know it.
         headers: what is added to the headers of its response.
         key_prefix: the public part of what it sent as a key, also of one that is not valid.
+        key_digest: the SHA-256 of it.
         user: the id of the signed-in user.
         seconds: until its response began.
     """
@@ -38,6 +39,7 @@ class Notes:
     headers: dict[str, str] = field(default_factory=dict)
     key: ActiveKey | None = None
     key_prefix: str | None = None
+    key_digest: str = ""
     user: str | None = None
     error: "ApiError | None" = None
     route: str = ""

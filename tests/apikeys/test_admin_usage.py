@@ -201,10 +201,10 @@ def test_ended_key_that_is_still_used_is_named_and_its_requests_are_refused_ones
     keys = text_of(html(signed_in(acme.admin).get(reverse("admin:apikeys_apikey_changelist"))))
     assert "3 requests, 3 refused just now" in keys
     key = text_of(html(signed_in(acme.admin).get(page_of(acme.key))))
-    assert "Requests 127.0.0.1 just now 3" in key  # where it is still used
+    assert "Last request of a day 127.0.0.1 just now" in key  # where it is still used
     assert "Acme sync" not in start(umbrella.admin)
     text = text_of(start(staff.operator()))
-    assert "Acme ended key still used 3 requests got 401 in 24 hours" in text
+    assert f"Acme ended key still used {acme.key} 3 × 401 in 24 hours" in text
     assert "last 24 hours in all 4 over the limit 0" in text
     assert f"All workspaces, {figures}" in text
     acme.key.delete_by(by=acme.admin)
@@ -252,7 +252,7 @@ def test_part_of_the_start_page_fails_alone(acme: Tenant, monkeypatch: pytest.Mo
     assert "Log could not be shown." in text
     assert "All is well" not in text
     assert "Acme, last 30 days requests 5" in text
-    monkeypatch.setattr("apikeys.usage.overview.needs_a_look", late)
+    monkeypatch.setattr("apikeys.usage.report.needs_a_look", late)
     text = text_of(start(staff.support()))
     assert "Workspaces that need a look could not be shown." in text
     assert "no webhook fails" not in text

@@ -1,45 +1,35 @@
 """The usage of keys: counted in the process, written every few seconds, read by pages."""
 
-import threading
 from datetime import datetime, timedelta
 from types import ModuleType
 from typing import Any
 
-import psycopg
 import pytest
 from django.db import OperationalError, connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from apikeys.keys import today
-from apikeys.models import ApiKey
-from apikeys.usage import middleware, purge, report
+from apikeys.usage import purge, report
 from apikeys.usage.middleware import BUFFER
-from apikeys.usage.models import KeyAddress, KeyUsage
+from apikeys.usage.models import KeyUsage
 from apikeys.usage.report import Usage
 from config.api.active_key import ActiveKey
 from tests.support import factories
 from tests.support.cast import spend
 from tests.support.client import get
-from tests.support.database import url_of, waiting_for_lock
 from tests.support.factories import Tenant, uid
-from tests.support.server import eventually
 from tests.support.usage import usage_of, used
 
 ADDRESS = "127.0.0.1"  # of requests in process
 
 
-def count(number: int = 1, status: int = 200, at: datetime | None = None, address: str = "") -> Any:
+def count(number: int = 1, at: datetime | None = None, client: str = "late/1") -> datetime:
     """Counts a request of the key with the id `uid(number, 2)`; returns when it was."""
     at = at or timezone.now()
     key = ActiveKey(uid(number, 2), "Sync", "dtd_12345678", uid(1, 1), "Acme", "PRO", False)
-    BUFFER.count(key, status, at, address, "late/1", False)
+    BUFFER.count(key, at, ADDRESS, client, False)
     return at
-
-
-def addresses(number: int = 1) -> list[str]:
-    rows = KeyAddress.objects.filter(key_id=uid(number, 2)).order_by("-last_seen")
-    return list(rows.values_list("address", flat=True))
 
 
 def test_usage_counts_each_response_of_a_key_by_its_status(
@@ -76,54 +66,55 @@ def test_usage_counts_downloads_that_started(acme: Tenant, flusher: ModuleType) 
     assert usage_of(acme.key.pk) == Usage(ok=4, errors=1, downloads=2)
 
 
-def test_usage_of_many_keys_is_written_in_one_statement(flusher: ModuleType) -> None:
+def test_usage_of_many_keys_adds_up_by_day(flusher: ModuleType) -> None:
     yesterday = timezone.now() - timedelta(days=1)
-    for round_ in (1, 2):
+    for flushed in (1, 2):
         for number in range(100):
-            count(number, 200, yesterday, "192.0.2.1")
-            count(number, 200, yesterday, "192.0.2.2")
-            count(number, 429)
-        with CaptureQueriesContext(connection) as captured:
-            flusher.flush()
-        assert sum('"usage_keyusage"' in query["sql"] for query in captured) == 1
-        counts = set(KeyUsage.objects.values_list("ok", "limited"))
-        assert counts == {(2 * round_, 0), (0, round_)}
+            count(number, yesterday)
+            count(number, yesterday)
+            count(number)
+        flusher.flush()
+        assert set(KeyUsage.objects.values_list("day", "ok")) == {
+            (yesterday.date(), 2 * flushed),
+            (today(), flushed),
+        }
     assert KeyUsage.objects.count() == 200
     with CaptureQueriesContext(connection) as captured:
-        assert flusher.flush()
+        flusher.flush()
     assert not captured  # there was nothing to write
 
 
-def test_usage_waits_until_it_is_written_and_what_the_database_refuses_is_dropped(
+def test_usage_waits_for_the_database_and_what_it_refuses_is_lost(
     flusher: ModuleType, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    write, failures = flusher.write, [OperationalError("gone"), OperationalError("gone")]
+    fetch, failures = flusher.fetch, [OperationalError("gone"), OperationalError("gone")]
 
-    def fail(batch: Any) -> None:
+    def fail(*args: Any) -> Any:
         if failures:
             raise failures.pop()
-        write(batch)
+        return fetch(*args)
 
-    monkeypatch.setattr(flusher, "write", fail)
-    for expected in (False, False, True, True):
+    monkeypatch.setattr(flusher, "fetch", fail)
+    for _ in range(3):
         count()
-        assert flusher.flush() is expected
-    assert flusher.flush()
-    assert KeyUsage.objects.get().ok == 4
-    monkeypatch.setattr(flusher, "write", lambda batch: batch.nothing)
+        flusher.flush()
+    assert KeyUsage.objects.get().ok == 3
+    monkeypatch.setattr(flusher, "write", lambda *batch: batch.nothing)
     count()
-    assert flusher.flush()
-    assert flusher.flush()
-    assert [each.getMessage() for each in caplog.records if each.exc_info] == [
-        "The usage of keys is lost"
+    flusher.flush()
+    flusher.flush()
+    assert [each.getMessage() for each in caplog.records] == [
+        *["The usage of keys is not written: gone"] * 2,
+        "The usage of keys is lost",
     ]
+    assert KeyUsage.objects.get().ok == 3
 
 
-def test_last_use_and_addresses_have_their_times_requests_and_client_without_secrets(
+def test_last_use_has_its_time_address_and_client_without_secrets(
     acme: Tenant, flusher: ModuleType
 ) -> None:
     def last_used() -> datetime | None:
-        assert flusher.flush()
+        flusher.flush()
         acme.key.refresh_from_db()
         return acme.key.last_used_at
 
@@ -133,61 +124,23 @@ def test_last_use_and_addresses_have_their_times_requests_and_client_without_sec
     first = last_used()
     assert first is not None
     assert timedelta() <= timezone.now() - first < timedelta(seconds=9)
-    found = KeyAddress.objects.get()
-    assert (found.address, found.requests, found.last_seen) == (ADDRESS, 2, first)
+    found = KeyUsage.objects.get()
+    assert (found.address, found.last_at) == (ADDRESS, first)
     assert found.user_agent.startswith(f"sync/2 {acme.key.prefix}… xxx")
     assert len(found.user_agent) <= 500
     for minutes in (-1, 0.9):  # one process was late; it is written at most once a minute
-        count(1, 200, first + timedelta(minutes=minutes), ADDRESS)
+        count(1, first + timedelta(minutes=minutes))
         assert last_used() == first
-    assert last_used() != count(1, 200, first + timedelta(minutes=1.1), ADDRESS)
+    assert last_used() != count(1, first + timedelta(minutes=1.1))
     assert last_used() == first + timedelta(minutes=1.1)
-    assert KeyAddress.objects.get().user_agent == "late/1"
 
 
-@pytest.mark.django_db(transaction=True)
-def test_last_use_of_many_keys_is_written_in_the_order_of_their_ids(
-    acme: Tenant, flusher: ModuleType
-) -> None:
-    """Or else two processes could wait for each other."""
-    for number in range(20, 1, -1):
-        factories.issue(acme.workspace, f"Key {number}", acme.admin, uid(number, 2))
-    with psycopg.connect(url_of(str(connection.settings_dict["NAME"]))) as other:
-        lock = "SELECT FROM apikeys_apikey WHERE id = ANY (%s) FOR UPDATE NOWAIT"
-        other.execute(lock, [[uid(2, 2)]])
-        for number in range(1, 21):
-            count(number)
-        flush = threading.Thread(target=flusher.flush)
-        flush.start()
-        assert eventually(waiting_for_lock)
-        other.execute(lock, [[uid(number, 2) for number in range(3, 21)]])
-        other.rollback()
-        flush.join()
-    assert not ApiKey.objects.filter(last_used_at=None).exists()
-
-
-def test_addresses_of_a_key_are_the_twenty_seen_last(flusher: ModuleType) -> None:
-    now = timezone.now()
-    count(2, 200, now - timedelta(hours=1), "198.51.100.1")
-    for number in range(30):
-        count(1, 200, now - timedelta(seconds=number), f"203.0.113.{number}")
-        if number % 12 == 0:
-            flusher.flush()
-    flusher.flush()
-    assert addresses() == [f"203.0.113.{number}" for number in range(20)]
-    assert addresses(2) == ["198.51.100.1"]
-
-
-def test_buffer_is_bounded_and_counts_all_requests(
-    flusher: ModuleType, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(middleware, "USES", 3)
-    for number in range(9):
-        count(1, 200, None, f"203.0.113.{number}")
-    assert len(BUFFER.batch.uses) == 4
-    assert flusher.flush()
-    assert KeyUsage.objects.get().ok == 9
-    assert len(addresses()) == 3
+def test_report_has_where_a_key_was_used_last_each_day(db: None) -> None:
+    for days_ago, address in enumerate(["192.0.2.7", "192.0.2.8", "192.0.2.7", "192.0.2.9"]):
+        used(uid(1, 2), uid(1, 1), days_ago, address=address, user_agent="sync/2")
+    used(uid(2, 2), uid(1, 1), address="198.51.100.1")
+    found = [(row.address, (today() - row.day).days) for row in report.addresses(uid(1, 2))]
+    assert found == [("192.0.2.7", 0), ("192.0.2.8", 1), ("192.0.2.9", 3)]
 
 
 def test_report_has_every_day_with_zeros(db: None) -> None:
@@ -211,15 +164,10 @@ def test_purge_deletes_old_rows_some_at_a_time(db: None, monkeypatch: pytest.Mon
     monkeypatch.setattr(purge, "ROWS", 2)
     for back in (399, 400, 401, 402, 403):
         used(uid(1, 2), uid(1, 1), back, ok=1)
-    for days in (399, 401):
-        seen = timezone.now() - timedelta(days=days)
-        address = f"203.0.113.{days % 10}"
-        KeyAddress.objects.create(key_id=uid(1, 2), address=address, last_seen=seen, requests=1)
     assert purge.purge()
     assert KeyUsage.objects.count() == 3
     assert not purge.purge()
     assert KeyUsage.objects.count() == 2
-    assert addresses() == ["203.0.113.9"]
 
 
 def test_an_error_while_counting_fails_no_request(

@@ -21,7 +21,7 @@ from django.utils.http import urlsafe_base64_encode
 from psycopg import sql
 
 from apikeys.models import ApiKey
-from apikeys.usage.models import KeyAddress, KeyUsage, RefusedRequest
+from apikeys.usage.models import KeyUsage, RefusedRequest
 from audit.models import Action, AuditEntry, Checkpoint, Leaf, Subtree
 from audit.record import record
 from audit.snapshots import FileSnapshot
@@ -375,7 +375,7 @@ def test_admin_is_tried_with_every_kind_of_object() -> None:
     tried = {Workspace, Membership, Invitation, ApiKey, Document, Recipient, StoredFile, AuditEntry}
     tried |= {RefusedRequest, Endpoint, Delivery, Attempt}
     ours = {m for m in apps.get_models() if m.__module__.split(".")[0] in OUR_APPS}
-    without_pages = {DocumentCount, Leaf, Subtree, Checkpoint, KeyUsage, KeyAddress}
+    without_pages = {DocumentCount, Leaf, Subtree, Checkpoint, KeyUsage}
     without_pages |= {ConfirmedAddress, Event, Generation, Session, Outdated, Searchable}
     without_pages |= {Mail, NoMails}
     assert ours == tried | without_pages

@@ -19,14 +19,9 @@ from tests.support.factories import numbered
 @pytest.fixture
 def flusher(db: None) -> Iterator[ModuleType]:
     """Writes what this test's requests have added, and nothing else."""
-    empty()
-    yield usage_flusher
-    empty()
-
-
-def empty() -> None:
     BUFFER.take()
-    usage_flusher._failed.clear()
+    yield usage_flusher
+    BUFFER.take()
 
 
 def refused(count: int = 1, **fields: Any) -> list[RefusedRequest]:
@@ -47,11 +42,10 @@ def refused(count: int = 1, **fields: Any) -> list[RefusedRequest]:
     return RefusedRequest.objects.bulk_create(rows)
 
 
-def used(key_id: UUID, workspace_id: UUID, days_ago: int = 0, **counts: int) -> KeyUsage:
-    none = {"ok": 0, "errors": 0, "limited": 0, "downloads": 0}
-    day = timezone.now().date() - timedelta(days=days_ago)
-    usage = {"key_id": key_id, "workspace_id": workspace_id, "day": day}
-    return KeyUsage.objects.create(**usage, **none | counts)
+def used(key_id: UUID, workspace_id: UUID, days_ago: int = 0, **counts: Any) -> KeyUsage:
+    at = timezone.now() - timedelta(days=days_ago)
+    usage = {"key_id": key_id, "workspace_id": workspace_id, "day": at.date(), "last_at": at}
+    return KeyUsage.objects.create(**usage, **counts)
 
 
 def usage_of(key_id: UUID) -> report.Usage:

@@ -12,27 +12,19 @@ class Migration(migrations.Migration):
 
     operations = [
         migrations.CreateModel(
-            name='KeyAddress',
-            fields=[
-                ('pk', models.CompositePrimaryKey('key_id', 'address', blank=True, editable=False, primary_key=True, serialize=False)),
-                ('key_id', models.UUIDField()),
-                ('address', models.CharField(max_length=45)),
-                ('user_agent', models.CharField(blank=True, max_length=500)),
-                ('last_seen', models.DateTimeField()),
-                ('requests', models.BigIntegerField()),
-            ],
-        ),
-        migrations.CreateModel(
             name='KeyUsage',
             fields=[
                 ('pk', models.CompositePrimaryKey('key_id', 'day', blank=True, editable=False, primary_key=True, serialize=False)),
                 ('key_id', models.UUIDField()),
                 ('day', models.DateField()),
                 ('workspace_id', models.UUIDField()),
-                ('ok', models.BigIntegerField()),
-                ('errors', models.BigIntegerField()),
-                ('limited', models.BigIntegerField()),
-                ('downloads', models.BigIntegerField()),
+                ('ok', models.BigIntegerField(default=0)),
+                ('errors', models.BigIntegerField(default=0)),
+                ('limited', models.BigIntegerField(default=0)),
+                ('downloads', models.BigIntegerField(default=0)),
+                ('last_at', models.DateTimeField()),
+                ('address', models.CharField(blank=True, max_length=45)),
+                ('user_agent', models.CharField(blank=True, max_length=500)),
             ],
             options={
                 'indexes': [models.Index(models.F('day'), models.F('workspace_id'), name='usage_day_workspace')],

@@ -131,7 +131,7 @@ class EndpointAdmin(ScopedAdmin):
             began = ago_with_exact(each.failing_since or each.created_at)
             word = pill("bad", "webhook fails")
             text = format_html("{} {}, which began {}", word, isolated(each.name), began)
-            yield each.workspace_id, each.workspace.name, text
+            yield each.workspace_id, each.workspace.name, Bad(text)
 
     def as_rows(self, objects: Iterable[Endpoint]) -> Iterable[dict[str, Any]]:
         return ({"endpoint": each, "state": state(each)} for each in objects)
