@@ -212,17 +212,19 @@ def test_ended_key_that_is_still_used_is_named_and_its_requests_are_refused_ones
 
 
 def test_start_page_of_support_names_workspaces_that_need_a_look_and_then_all_is_not_well(
-    acme: Tenant, umbrella: Tenant
+    acme: Tenant, umbrella: Tenant, freebie: Tenant
 ) -> None:
-    """Also for an admin of a workspace where nothing is wrong."""
+    """The worst first; also for an admin of a workspace where nothing is wrong."""
     endpoint(acme)
     Endpoint.objects.update(failing_since=timezone.now())
     assert "All is well." in text_of(start(umbrella.admin))
+    refused(**of_key(freebie, status=429, requests=120))
     sam = staff.support()
     Membership.objects.create(workspace=umbrella.workspace, user=sam, role="ADMIN")
     text = text_of(start(sam))
-    assert "1 workspace needs a look." in text
+    assert "2 workspaces need a look." in text
     assert "Workspaces that need a look Name Why Acme webhook fails" in text
+    assert f"Freebie over the limit {freebie.key} 120 × 429 in 24 hours" in text
     assert "All is well" not in text
 
 
