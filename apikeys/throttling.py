@@ -37,6 +37,7 @@ class KeyThrottle(BaseThrottle):
         # `time_left` is 0 in the window's last second, and -1 just after it.
         seconds = max(1, usage["time_left"] + 1)
         notes: Notes = request.notes  # type: ignore[attr-defined]
+        notes.minute_count = usage["count"]
         notes.headers |= quota_headers(usage["count"], seconds)
         if usage["should_limit"]:
             raise TooManyRequests(REQUESTS_PER_MINUTE, seconds)

@@ -47,13 +47,12 @@ class KeyPage(ObjectPage):
     def context(self) -> dict[str, Any]:
         key = self.obj
         of: Any = {"workspace_id__exact": key.workspace_id, "key_id__exact": key.id}
-        days = report.daily(KeyUsage.objects.filter(key_id=key.id), "key_id")[key.id]
         log: Any = self.section.admin_site.get_model_admin(RefusedRequest)
         refused = log.rows(self.request).filter(key_id=key.id).order_by("-created_at", "-id")
         return {
             "title": self.name,
             "key": key,
-            "usage": report.panel(days, **of),
+            "usage": report.panel(KeyUsage.objects.filter(key_id=key.id), **of),
             "lines": log.lines(self.request, refused[:REFUSED_SHOWN]),
             "refused_url": filtered(REFUSED, **of),
             "addresses": report.addresses(key.id),

@@ -87,12 +87,13 @@ class ApiKeyAdmin(ScopedAdmin):
         return warnings.health(workspace) if workspace else {}
 
     def panels(self, request: HttpRequest) -> list[SafeString]:
-        """Thirty days of the workspace, and of its keys, most used first: from the same rows.
+        """Thirty days of the workspace, and of its keys, most used first.
 
         A key that has ended is shown if it was used in these days.
         """
         workspace = own_scope(request).workspace
-        days = report.daily(KeyUsage.objects.filter(workspace_id=workspace.pk), "key_id")
+        usage = KeyUsage.objects.filter(workspace_id=workspace.pk)
+        days = report.daily(usage, "key_id")
         requests = {key_id: report.total(each.values()).requests for key_id, each in days.items()}
         keys = [
             key
@@ -103,8 +104,6 @@ class ApiKeyAdmin(ScopedAdmin):
         rows = with_usage(keys[:SHOWN], days)
         others = sum(requests.values()) - sum(row["usage"].requests for row in rows)
         return [
-            report.panel(
-                report.summed(days.values()), workspace.name, workspace_id__exact=workspace.pk
-            ),
+            report.panel(usage, workspace.name, workspace_id__exact=workspace.pk),
             render_to_string("admin/apikeys/panel.html", {"rows": rows, "others": others}),
         ]

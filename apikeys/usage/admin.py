@@ -13,7 +13,7 @@ from django.utils.safestring import SafeString
 from django.utils.text import capfirst
 
 from apikeys.usage import report
-from apikeys.usage.models import RefusedRequest
+from apikeys.usage.models import KeyUsage, RefusedRequest
 from audit.logs import LogAdmin
 from audit.scope import scope_of, sees_every_workspace
 from config.console import lists
@@ -69,7 +69,9 @@ class RefusedRequestAdmin(LogAdmin):
             return []
         most = report.kinds(report.refused_in_a_day(), "status", "reason")[:LATEST]
         panels = [report.refused_panel(self.lines(request, most))]
-        return [*panels, report.everything()] if is_operator(user) else panels
+        if is_operator(user):
+            panels.append(report.panel(KeyUsage.objects.all(), "All workspaces"))
+        return panels
 
     def needs_a_look(self) -> Iterable[tuple[UUID, str, SafeString]]:
         return report.needs_a_look()

@@ -15,8 +15,7 @@ from django.conf import settings
 from django.db import close_old_connections, connection, transaction
 from django.db.models import Q
 
-from apikeys.usage.folding import Rows, fold
-from apikeys.usage.middleware import BUFFER
+from apikeys.usage.middleware import BUFFER, Rows, fold
 from apikeys.usage.models import TEXT_LENGTH, KeyUsage, RefusedRequest, clean
 from apikeys.usage.reasons import add_reasons
 from config.connections import UNAVAILABLE, fetch
@@ -49,7 +48,7 @@ def write(uses: list[KeyUsage], refused: list[RefusedRequest]) -> None:
         row.sent_digest = ""  # rows in the database have none
     for use in uses:
         use.user_agent = clean(use.user_agent, TEXT_LENGTH)
-    uses += [use_of(row) for row in refused if row.key_id]
+    uses = [*(use_of(row) for row in refused if row.key_id), *uses]
     rows = [vars(use) for use in sorted(uses, key=lambda use: use.last_at)]
     with connection.cursor() as cursor:
         cursor.executemany(_ADD_USE, rows)
@@ -74,14 +73,16 @@ def use_of(row: Any) -> KeyUsage:
 
 _ADD_USE = """
     INSERT INTO "usage_keyusage" AS old
-        (key_id, day, workspace_id, ok, errors, limited, downloads, last_at, address, user_agent)
+        (key_id, day, workspace_id, ok, errors, limited, downloads, busiest,
+            last_at, address, user_agent)
     VALUES (%(key_id)s, %(day)s, %(workspace_id)s, %(ok)s, %(errors)s, %(limited)s, %(downloads)s,
-        %(last_at)s, %(address)s, %(user_agent)s)
+        %(busiest)s, %(last_at)s, %(address)s, %(user_agent)s)
     ON CONFLICT (key_id, day) DO UPDATE SET
         ok = old.ok + EXCLUDED.ok,
         errors = old.errors + EXCLUDED.errors,
         limited = old.limited + EXCLUDED.limited,
         downloads = old.downloads + EXCLUDED.downloads,
+        busiest = greatest(old.busiest, EXCLUDED.busiest),
         last_at = EXCLUDED.last_at,
         address = EXCLUDED.address,
         user_agent = EXCLUDED.user_agent
@@ -106,7 +107,7 @@ def write_refused(rows: list[RefusedRequest]) -> None:
     folded: Rows = {}
     for row in written.order_by("created_at", "id"):
         fold(row, folded)
-    changed = {id(row): row for row in (fold(row, folded) for row in rows) if row}
+    changed = {id(row): row for row in (fold(row, folded) for row in rows)}
     RefusedRequest.objects.bulk_create(
         changed.values(),
         update_conflicts=True,

@@ -4,7 +4,7 @@ Counting takes a few microseconds. It sends no query, since the client waits mea
 """
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from datetime import date, datetime
 from threading import Lock
 from uuid import UUID
@@ -14,15 +14,7 @@ from django.http.response import HttpResponseBase
 from django.utils import timezone
 from django.utils.encoding import escape_uri_path
 
-from apikeys.usage.folding import Rows, fold
-from apikeys.usage.models import (
-    ADDRESS_LENGTH,
-    SENT_LENGTH,
-    TEXT_LENGTH,
-    KeyUsage,
-    RefusedRequest,
-    clean,
-)
+from apikeys.usage.models import ADDRESS_LENGTH, TEXT_LENGTH, KeyUsage, RefusedRequest, clean
 from audit.snapshots import KeySnapshot
 from config.api.active_key import ActiveKey
 from config.api.errors import ApiError
@@ -30,15 +22,20 @@ from config.request.context import Notes, network_of
 
 logger = logging.getLogger(__name__)
 
-ROWS = 500  # of refused requests; a key has its first one in any case
+ROWS_A_MINUTE = 20  # of refused requests, of a key or a network
+NETWORKS = 250  # that have rows, in each batch
+IDS_KEPT = 60  # Request-Ids of a row, the first ones
+SENT_LENGTH = 120  # characters that are kept of a refused request's path and user agent
 
+# By key or network and minute, then by what else is equal.
+Rows = dict[tuple[UUID | str, datetime], dict[Hashable, RefusedRequest]]
 GetResponse = Callable[[HttpRequest], HttpResponseBase]
 
 
 class Buffer:
     def __init__(self) -> None:
         self.lock = Lock()
-        self.uses: dict[tuple[UUID, date], KeyUsage] = {}  # only what was not refused
+        self.uses: dict[tuple[UUID, date], KeyUsage] = {}
         self.refused: Rows = {}
 
     def __bool__(self) -> bool:
@@ -51,21 +48,48 @@ class Buffer:
         return list(uses.values()), [row for rows in refused.values() for row in rows.values()]
 
     def count(
-        self, key: ActiveKey, now: datetime, address: str, client: str, download: bool
+        self, key: ActiveKey, now: datetime, notes: Notes, client: str, *, ok: bool, download: bool
     ) -> None:
+        """Counts a request of a key. If it was refused, `flusher.use_of` counts it instead."""
         with self.lock:
             use = self.uses.get((key.id, now.date()))
             if use is None:
                 use = KeyUsage(key_id=key.id, day=now.date(), workspace_id=key.workspace_id)
                 self.uses[key.id, use.day] = use
-            use.ok += 1
+            use.ok += ok
             use.downloads += download
-            use.last_at, use.address, use.user_agent = now, address, client
+            use.busiest = max(use.busiest, notes.minute_count)
+            use.last_at, use.user_agent = now, client
+            use.address = notes.client_address[:ADDRESS_LENGTH]
 
     def refuse(self, row: RefusedRequest) -> None:
-        """Requests without a key leave half of the room to those with one."""
+        """Of a flood from many networks, only the log has the rest."""
         with self.lock:
-            fold(row, self.refused, ROWS if row.key_id else ROWS // 2)
+            if row.key_id or row.subject in self.refused or len(self.refused) < NETWORKS:
+                fold(row, self.refused)
+
+
+def fold(row: RefusedRequest, into: Rows) -> RefusedRequest:
+    """Adds a row to the one that is like it, or else as another one, and returns that one.
+
+    Without room for another one, the last one of the same key or network counts it.
+    """
+    rows = into.setdefault(row.subject, {})
+    # The digest tells apart what has the same first characters.
+    what = (row.status, row.reason, row.path, row.key_prefix, row.sent_digest)
+    if found := rows.get(what):
+        found.created_at = min(found.created_at, row.created_at)
+        found.last_at = max(found.last_at, row.last_at)
+        found.requests += row.requests
+        found.others += row.others
+        found.request_ids = [*found.request_ids, *row.request_ids][:IDS_KEPT]
+        return found
+    if len(rows) < ROWS_A_MINUTE:
+        rows[what] = row
+        return row
+    last = next(reversed(rows.values()))
+    last.others += row.requests + row.others
+    return last
 
 
 BUFFER = Buffer()
@@ -90,21 +114,21 @@ def count_usage(get_response: GetResponse) -> GetResponse:
 
 def _count(request: HttpRequest, response: HttpResponseBase) -> None:
     notes: Notes = request.notes  # type: ignore[attr-defined]
-    status, error = response.status_code, notes.error
-    now, address = timezone.now(), notes.client_address[:ADDRESS_LENGTH]
-    if error and "Error-Code" in response:  # an error of the API, not of a page or of /readyz
-        BUFFER.refuse(_row(request, status, now, address, notes, error))
-    elif notes.key and status < 400:
+    now, status = timezone.now(), response.status_code
+    if notes.key:
         # Only files are streamed, or sent by nginx.
         download = response.streaming or "X-Accel-Redirect" in response
         client = request.META.get("HTTP_USER_AGENT", "")
-        BUFFER.count(notes.key, now, address, client, download)
+        BUFFER.count(notes.key, now, notes, client, ok=status < 400, download=download)
+    if notes.error and "Error-Code" in response:  # of the API, not of a page or of /readyz
+        BUFFER.refuse(_row(request, status, now, notes, notes.error))
 
 
 def _row(
-    request: HttpRequest, status: int, now: datetime, address: str, notes: Notes, error: ApiError
+    request: HttpRequest, status: int, now: datetime, notes: Notes, error: ApiError
 ) -> RefusedRequest:
     """What is known without a query; of what was sent as a key, only the public part is kept."""
+    address = notes.client_address[:ADDRESS_LENGTH]
     row = RefusedRequest(
         created_at=now,
         last_at=now,

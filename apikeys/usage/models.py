@@ -4,6 +4,7 @@ There are no foreign keys: what a deleted key did remains, and writing needs no 
 """
 
 from datetime import datetime
+from uuid import UUID
 
 from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.indexes import GinIndex
@@ -15,8 +16,6 @@ from config.request.redaction import PUBLIC_LENGTH, redact_sent
 
 ADDRESS_LENGTH = 45
 TEXT_LENGTH = 500
-IDS_KEPT = 60  # Request-Ids of a row, the first ones
-SENT_LENGTH = 120  # characters that are kept of a refused request's path and user agent
 
 
 def clean(text: str | None, length: int) -> str:
@@ -36,6 +35,7 @@ class KeyUsage(models.Model):
     errors = models.BigIntegerField(default=0)  # 4xx and 5xx, without 429
     limited = models.BigIntegerField(default=0)  # 429
     downloads = models.BigIntegerField(default=0)  # that started; they are in `ok` too
+    busiest = models.BigIntegerField(default=0)  # requests in one minute, the most
     last_at = models.DateTimeField()  # of the last request, as are its address and its client
     address = models.CharField(
         max_length=ADDRESS_LENGTH, blank=True
@@ -105,6 +105,10 @@ class RefusedRequest(models.Model):
     @property
     def minute(self) -> datetime:
         return self.created_at.replace(second=0, microsecond=0)
+
+    @property
+    def subject(self) -> tuple[UUID | str, datetime]:
+        return self.key_id or self.address, self.minute
 
     @property
     def public_reason(self) -> str:

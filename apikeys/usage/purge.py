@@ -25,9 +25,5 @@ def purge() -> bool:
         unknown[WITHOUT_KEY_KEPT:],
         refused[REFUSED_KEPT:],
     ]
-    more = False
-    for rows in rules:
-        some = rows[:ROWS].values("pk")
-        deleted, _ = rows.model.objects.filter(pk__in=some).delete()
-        more = more or deleted == ROWS
-    return more
+    some = [rows.model.objects.filter(pk__in=rows[:ROWS].values("pk")) for rows in rules]
+    return ROWS in [rows.delete()[0] for rows in some]

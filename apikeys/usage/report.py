@@ -4,7 +4,7 @@ Each query reads a range of one index.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from datetime import date, timedelta
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -16,6 +16,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from apikeys.keys import today
+from apikeys.throttling import REQUESTS_PER_MINUTE
 from apikeys.usage.models import KeyUsage, RefusedRequest
 from config.console.charts import Bar, bar_chart
 from config.console.formatting import Bad, pill
@@ -77,11 +78,6 @@ def total(usage: Iterable[Usage]) -> Usage:
     return Usage(*map(sum, zip(*usage, strict=True)))
 
 
-def summed(of: Collection[Days]) -> Days:
-    """The days of all these together."""
-    return {day: total(days[day] for days in of) for day in last_days()}
-
-
 def chart(days: Days, *, small: bool = False) -> SafeString:
     """A bar for each day; "" if there were requests on fewer than two."""
     usage = total(days.values())
@@ -90,21 +86,20 @@ def chart(days: Days, *, small: bool = False) -> SafeString:
     return bar_chart(bars, label=label, names=("successful", "refused"), small=small)
 
 
-def panel(days: Days, name: str = "", **of: Any) -> SafeString:
-    """The figures and the chart. `of` narrows the list of refused requests that they link to."""
+def panel(rows: QuerySet[KeyUsage], name: str = "", **of: Any) -> SafeString:
+    """HTML: the figures and the chart. `of` narrows the refused requests that they link to."""
+    days = daily(rows.annotate(every=Value("")), "every")[""]
+    busiest = rows.filter(day__in=days).aggregate(most=Max("busiest", default=0))["most"]
     context = {
         "name": name,
         "usage": total(days.values()),
+        "busiest": min(busiest, REQUESTS_PER_MINUTE),
+        "limit": REQUESTS_PER_MINUTE,
         "chart": chart(days),
         "refused_url": filtered(REFUSED, **of),
         "limited_url": filtered(REFUSED, status__exact=429, **of),
     }
     return SafeString(render_to_string("admin/usage/panels/usage.html", context))
-
-
-def everything() -> SafeString:
-    days = daily(KeyUsage.objects.annotate(every=Value("")), "every")
-    return panel(days[""], "All workspaces")
 
 
 # --- Refused requests of 24 hours

@@ -30,6 +30,7 @@ class Notes:
         headers: what is added to the headers of its response.
         key_prefix: the public part of what it sent as a key, also of one that is not valid.
         key_digest: the SHA-256 of it.
+        minute_count: the requests of its key in this minute, itself included.
         user: the id of the signed-in user.
         seconds: until its response began.
     """
@@ -40,6 +41,7 @@ class Notes:
     key: ActiveKey | None = None
     key_prefix: str | None = None
     key_digest: str = ""
+    minute_count: int = 0
     user: str | None = None
     error: "ApiError | None" = None
     route: str = ""

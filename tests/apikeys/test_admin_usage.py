@@ -162,7 +162,8 @@ def start(user: User) -> str:
 def test_start_page_of_an_admin_has_a_chart_of_own_workspaces(
     acme: Tenant, umbrella: Tenant
 ) -> None:
-    used(acme.key.pk, acme.workspace.pk, ok=1190, errors=8, limited=6, downloads=36)
+    used(acme.key.pk, acme.workspace.pk, ok=1190, errors=8, limited=6, downloads=36, busiest=301)
+    used(acme.key.pk, acme.workspace.pk, 1, busiest=20)
     used(umbrella.key.pk, umbrella.workspace.pk, ok=7777)
     refused(**of_key(acme, status=429, requests=6))
     new, _ = factories.issue(acme.workspace, "Not used yet", acme.admin)
@@ -170,7 +171,9 @@ def test_start_page_of_an_admin_has_a_chart_of_own_workspaces(
     ended.revoke(by=acme.admin)
     text = text_of(start(acme.admin))
     assert text.startswith("Acme | Document API")
-    figures = "requests 1,204 downloads 36 refused 14 over the limit 6"
+    figures = (
+        "requests 1,204 downloads 36 refused 14 busiest minute of a key 300 of 300 over the limit 6"
+    )
     assert f"Acme, last 30 days {figures}" in text
     assert f"{new.prefix}… Not used yet 0 never" in text
     assert f"{acme.key.prefix}… Acme sync was over the limit of its requests in a minute" in text
@@ -196,7 +199,7 @@ def test_ended_key_that_is_still_used_is_named_and_its_requests_are_refused_ones
     named = f"{acme.key.prefix}… Acme sync has ended and is still used. Its requests get 401"
     assert text_of(line).startswith(named)
     assert page_of(acme.key) in line
-    figures = "last 30 days requests 3 downloads 0 refused 3 over the limit 0"
+    figures = "last 30 days requests 3 downloads 0 refused 3"
     assert f"Acme, {figures}" in text_of(page)
     keys = text_of(html(signed_in(acme.admin).get(reverse("admin:apikeys_apikey_changelist"))))
     assert "3 requests, 3 refused just now" in keys

@@ -319,22 +319,21 @@ def test_flood_from_an_ipv6_network_is_one(settings: Any, flusher: ModuleType) -
     assert RefusedRequest.objects.get(requests=1).address == "2001:db8:1:3::/64"
 
 
-def test_flood_without_keys_leaves_half_of_the_buffer_and_each_key_is_counted(
-    acme: Tenant, umbrella: Tenant, settings: Any, flusher: ModuleType, monkeypatch: Any
+def test_flood_from_many_networks_is_bounded_and_each_request_of_a_key_is_counted(
+    acme: Tenant, settings: Any, flusher: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings.TRUSTED_PROXIES = 1
-    monkeypatch.setattr(middleware, "ROWS", 6)
+    monkeypatch.setattr(middleware, "NETWORKS", 3)
     unknown(f"192.0.2.{number}" for number in range(10))
-    for tenant in (acme, umbrella):
-        for number in range(5):
-            tenant.get(f"/nothing/{number}")
+    unknown(f"192.0.2.{number}" for number in range(10))
+    for number in range(25):
+        acme.get(f"/nothing/{number}")
     flusher.flush()
-    assert RefusedRequest.objects.filter(key_id=None).count() == 3
-    for tenant, kept in ((acme, 3), (umbrella, 1)):
-        rows = RefusedRequest.objects.filter(key_id=tenant.key.pk)
-        assert rows.count() == kept
-        assert sum(row.requests + row.others for row in rows) == 5
-        assert usage_of(tenant.key.pk).refused == 5
+    networks = RefusedRequest.objects.filter(key_id=None)
+    assert [row.requests for row in networks] == [2, 2, 2]
+    rows = RefusedRequest.objects.filter(key_id=acme.key.pk)
+    assert sum(row.requests + row.others for row in rows) == 25
+    assert usage_of(acme.key.pk).refused == 25
 
 
 def test_refusals_cost_no_query_before_the_response(acme: Tenant, flusher: ModuleType) -> None:

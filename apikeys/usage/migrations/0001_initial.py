@@ -22,6 +22,7 @@ class Migration(migrations.Migration):
                 ('errors', models.BigIntegerField(default=0)),
                 ('limited', models.BigIntegerField(default=0)),
                 ('downloads', models.BigIntegerField(default=0)),
+                ('busiest', models.BigIntegerField(default=0)),
                 ('last_at', models.DateTimeField()),
                 ('address', models.CharField(blank=True, max_length=45)),
                 ('user_agent', models.CharField(blank=True, max_length=500)),
