@@ -61,9 +61,9 @@ $$;
 -- who change recipients of the same documents in different orders neither wait for each other nor deadlock:
 -- where another transaction has locked a row, the document becomes outdated, and searches look at the document
 -- itself until housekeeping has written the row. Only who has locked the documents adds and deletes their rows:
--- has_documents.
+-- has_documents. enable_seqscan: a session keeps its plans, also those that it made while the tables were empty.
 CREATE OR REPLACE FUNCTION documents_write_searchable(ids uuid[], has_documents boolean) RETURNS void
-    LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan AS $$
+    LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_seqscan = off AS $$
 DECLARE
     present uuid[];
     locked uuid[];

@@ -1,9 +1,8 @@
-from datetime import UTC, datetime
-from uuid import UUID
+from itertools import islice
 
 from django.contrib.postgres.indexes import GinIndex
 from django.contrib.postgres.operations import AddIndexConcurrently
-from django.db import migrations, transaction
+from django.db import migrations
 
 BATCH = 200  # documents that are locked at a time
 
@@ -13,30 +12,26 @@ def fill(apps, schema_editor):
 
     Documents that are locked become outdated: housekeeping adds their rows. Waiting for them could
     be a deadlock with a writer. The rows are added in the order of creation, so that documents
-    that are found together are often on one page.
+    that are found together are often on one page. They are sorted once, outside of a transaction.
     """
-    last = [datetime.min.replace(tzinfo=UTC), UUID(int=0)]
-    while last[1]:
-        with transaction.atomic(), schema_editor.connection.cursor() as cursor:
+    documents = apps.get_model('documents', 'Document').objects.order_by('created_at', 'id')
+    ids = documents.values_list('id', flat=True).iterator(chunk_size=BATCH)
+    while batch := list(islice(ids, BATCH)):
+        with schema_editor.connection.cursor() as cursor:
             cursor.execute(
                 """
-                WITH next AS MATERIALIZED (
-                    SELECT created_at, id, workspace_id FROM documents_document
-                    WHERE (created_at, id) > (%s, %s) ORDER BY created_at, id LIMIT %s
-                ), locked AS MATERIALIZED (
-                    SELECT id FROM documents_document WHERE id IN (SELECT id FROM next)
+                WITH locked AS MATERIALIZED (
+                    SELECT id FROM documents_document WHERE id = ANY (%(batch)s)
                     FOR NO KEY UPDATE SKIP LOCKED
                 ), outdated AS (
                     INSERT INTO documents_outdated (document_id, workspace_id)
-                    SELECT id, workspace_id FROM next WHERE id NOT IN (SELECT id FROM locked)
+                    SELECT id, workspace_id FROM documents_document
+                    WHERE id = ANY (%(batch)s) AND id NOT IN (SELECT id FROM locked)
                 )
-                SELECT max(created_at), (array_agg(id ORDER BY created_at DESC, id DESC))[1],
-                    documents_write_searchable(ARRAY(SELECT id FROM locked), true)
-                FROM next
+                SELECT documents_write_searchable(ARRAY(SELECT id FROM locked), true)
                 """,
-                [*last, BATCH],
+                {'batch': batch},
             )
-            [[*last, _]] = cursor.fetchall()
 
 
 class Migration(migrations.Migration):

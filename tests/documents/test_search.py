@@ -394,6 +394,19 @@ def test_search_keeps_no_document_outdated_that_nobody_else_has_locked(acme: Ten
     assert not Outdated.objects.exists()
 
 
+def test_writing_a_row_reads_no_table_from_end_to_end(acme: Tenant) -> None:
+    """Else a session that began with empty tables would keep this plan while they grow."""
+    [document] = factories.listed(acme.workspace, 1)
+    factories.recipient(document, email="ada@example.com", order=1)
+    Recipient.objects.update(status=RecipientStatus.VIEWED)
+    Document.objects.update(title="Lease")
+    scans = "SELECT relname, seq_scan FROM pg_stat_xact_user_tables WHERE relname LIKE %s"
+    with connection.cursor() as cursor:
+        cursor.execute(scans, ["documents_%"])
+        found = dict(cursor.fetchall())
+    assert found["documents_searchable"] == found["documents_outdated"] == 0
+
+
 def test_search_goes_on_behind_a_row_whose_document_is_gone(
     acme: Tenant, monkeypatch: pytest.MonkeyPatch
 ) -> None:
