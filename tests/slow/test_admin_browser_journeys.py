@@ -113,7 +113,7 @@ def test_webhook_is_created_tested_and_switched_off_and_its_secret_rolled(
     browser.reload()
     assert raw not in browser.source
     browser.click("Send a test event")
-    assert "The service is sending." in browser.text
+    assert "The service sends no webhooks at present." in browser.text
     Delivery.objects.update(state="DELIVERED", next_attempt_at=None)
     assert eventually(lambda: ">Delivered</span>" in browser.source)  # by itself
     assert eventually(lambda: browser.shows("A test event was added."))
