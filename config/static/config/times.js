@@ -38,7 +38,7 @@ for (const log of document.querySelectorAll(".log:has(.day)")) {
   days.forEach((each) => each.remove());
 }
 
-// The days of a filter are of that zone too; a URL that somebody has sent keeps its own.
-for (const zone of document.querySelectorAll("input[name=zone]")) {
+// A timeline names the zone. A filter's days are of it too, unless a URL has another one.
+for (const zone of document.querySelectorAll("[name=zone]")) {
   zone.value ||= ZONE;
 }
