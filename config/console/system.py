@@ -13,13 +13,13 @@ from config import health
 from config.console.formatting import Bad, code_spans
 
 LONGEST_SECONDS = 10.0  # that the page waits for the checks
-NOT_ENDED = "The checks have not ended yet. A service does not respond: `/readyz` says which."
+RUNNING = "The checks are still running. Open this page again in a minute."
 
 
 def lines(checks: health.Checks | None, *, for_operators: bool = True) -> list[SafeString]:
     """HTML: the errors; for operators also warnings, and what to do about each."""
     if checks is None:
-        return [code_spans(NOT_ENDED)]
+        return [SafeString(RUNNING)]
     found = []
     for each in checks.problems:
         if for_operators or each.is_serious():

@@ -233,7 +233,7 @@ def test_start_pages_of_staff_say_that_all_is_well_only_from_the_checks(
     end = threading.Event()
 
     def said(url: str) -> list[bool]:
-        return [text in body(desk.get(url)) for text in (wrong, well, "have not ended yet")]
+        return [text in body(desk.get(url)) for text in (wrong, well, "checks are still running")]
 
     end.set()
     monkeypatch.setattr(health, "run_checks", lambda *_: end.wait(10) and found)

@@ -47,7 +47,7 @@ async function look(until) {
     }
   }
 }
-document.querySelector("main > .head")?.insertAdjacentHTML("beforebegin", sessionStorage.getItem("messages") ?? "");
+document.querySelector("main").insertAdjacentHTML("afterbegin", sessionStorage.getItem("messages") ?? "");
 sessionStorage.removeItem("messages");
 if (document.querySelector("[data-live]")) {
   look(Date.now() + 60000);
