@@ -12,7 +12,7 @@ from django.core.exceptions import PermissionDenied
 from django.db.models import Q, QuerySet, Value
 from django.db.models.lookups import Exact
 from django.http import HttpRequest, HttpResponseBase, HttpResponseRedirect, QueryDict
-from django.urls import URLPattern, path, reverse
+from django.urls import URLPattern, path, reverse, reverse_lazy
 from django.utils.decorators import method_decorator
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
@@ -20,7 +20,7 @@ from django.utils.text import slugify
 from django.views.decorators.http import require_GET
 
 from audit.logs import LogAdmin
-from audit.models import COLUMNS, NO_DOWNLOADS, Action, AuditEntry, Checkpoint, folded
+from audit.models import COLUMNS, NEWEST_FIRST, NO_DOWNLOADS, Action, AuditEntry, Checkpoint, folded
 from audit.record import record
 from audit.scope import Scope, scope_of
 from audit.sealing import keys, state
@@ -31,11 +31,10 @@ from config.console.base import request_user
 from config.console.formatting import Bad, code_spans, isolated, pill, time_tag
 from config.console.identify import Kind
 from config.console.links import DOCUMENT, ENDPOINT, LOG, WORKSPACE, key_link, list_link, page_link
-from config.console.reauthentication import recent_sign_in_required
+from config.console.reauthentication import password_needed
 from config.templatetags.console import copyable
 
 BATCH = 2000  # entries that an export reads and sends at a time; no more are ever in memory
-MOST_OF_A_REQUEST = 20
 LATEST = 5  # on the start page
 MINOR = Q(action__in=[Action.FILE_IMPORTED, Action.DOCUMENT_VIEWED])  # the import has an entry
 KINDS = {"downloads": ~NO_DOWNLOADS, "changes": NO_DOWNLOADS}
@@ -125,7 +124,7 @@ class AuditEntryAdmin(LogAdmin):
     nouns = "log"
     menu_position = 30
     filter_form = AuditLogFilter
-    empty_text = "There are no entries yet."
+    export_url = reverse_lazy("admin:audit_auditentry_export")
     finds = {
         Kind.ID: ("document_id__exact", "key_id__exact", "request_id__exact"),
         Kind.EMAIL: ("person",),
@@ -145,18 +144,12 @@ class AuditEntryAdmin(LogAdmin):
         """The last entries of the workspace that is looked at, without those of little interest."""
         if scope_of(request).everything:
             return []
-        newest = lists.fetch(self.get_queryset(request).exclude(MINOR), None, LATEST)
+        newest = self.get_queryset(request).exclude(MINOR).order_by(*NEWEST_FIRST)[:LATEST]
         return [self.panel(request, "Last in the log", newest, reverse(LOG))]
 
     def get_urls(self) -> list[URLPattern]:
         view = self.admin_site.admin_view(self.export_view)
         return [path("export/", view, name="audit_auditentry_export"), *super().get_urls()]
-
-    def changelist_view(
-        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
-    ) -> Any:
-        url = reverse("admin:audit_auditentry_export")
-        return super().changelist_view(request, {**(extra_context or {}), "export_url": url})
 
     def find(self, request: HttpRequest, kind: Kind, text: str) -> str:
         """Also all that a key did, by its first characters."""
@@ -187,11 +180,8 @@ class AuditEntryAdmin(LogAdmin):
         yield "Address", list_link(LOG, row.address, address__exact=row.address)
         yield "User agent", row.user_agent
         if row.request_id:
-            same = self.get_queryset(request).filter(request_id=row.request_id)
-            others = len(same.order_by()[:MOST_OF_A_REQUEST]) - 1
-            text = f"{others} other entries" if others else ""
-            link = list_link(LOG, text, request_id__exact=row.request_id)
-            yield "Request id", format_html("{} {}", copyable(row.request_id), link)
+            entries = list_link(LOG, "its entries", request_id__exact=row.request_id)
+            yield "Request id", format_html("{} {}", copyable(row.request_id), entries)
         yield "API key", copyable(row.key_id)
         if document := row.document_id:
             entries = list_link(LOG, "its entries", document_id__exact=document)
@@ -213,7 +203,8 @@ class AuditEntryAdmin(LogAdmin):
         """The filtered entries as CSV; a redirect to the list if a filter is not valid."""
         if not self.has_view_permission(request):
             raise PermissionDenied
-        recent_sign_in_required(request)
+        if needed := password_needed(request):
+            return needed
         form = self.get_filter_form(request)
         if not form.is_valid():
             return HttpResponseRedirect(f"{reverse(LOG)}?{request.GET.urlencode()}")

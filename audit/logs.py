@@ -28,7 +28,7 @@ class LogAdmin(ScopedAdmin):
     change_list_template = "admin/log.html"
     filter_form: type[LogFilter] = LogFilter
     is_log = True
-    empty_text = "Nothing yet."
+    empty_text = "Nothing matches."
     finds: Mapping[Kind, Sequence[str]] = {}  # the filters that a text may be of, in turn
 
     # --- The list

@@ -50,21 +50,24 @@ class Scope:
     def __bool__(self) -> bool:
         return self.everything or self.workspace is not None
 
-    def includes(self, workspace_id: UUID | None) -> bool:
-        return self.everything or self.is_own(workspace_id)
-
     def is_own(self, workspace_id: UUID | None) -> bool:
         if self.workspace is not None and self.workspace.pk == workspace_id:
             return True
         return self.own.filter(pk=workspace_id).exists()
 
-    def condition(self, field: str = "workspace_id") -> Q:
+    def look_at(self, workspace_id: UUID | None) -> None:
+        """From now on, the page is of this workspace, if it is one of the user's."""
+        if self.workspace and self.workspace.pk != workspace_id:
+            self.workspace = self.own.filter(pk=workspace_id).first() or self.workspace
+
+    def condition(self) -> Q:
         """What lists show: one range of an index, however many workspaces the user has."""
         if self.everything:
             return Q()
-        return Q(**{field: self.workspace.pk}) if self.workspace else Q(pk__in=[])
+        return Q(workspace_id=self.workspace.pk) if self.workspace else Q(pk__in=[])
 
     def visible(self, field: str = "workspace_id") -> Q:
+        """What may be opened."""
         return Q() if self.everything else Q(**{f"{field}__in": self.own.values("pk")})
 
 
@@ -72,19 +75,15 @@ def has_right(user: User | AnonymousUser, permission: str) -> bool:
     return user.is_active and user.is_staff and user.has_perm(permission)
 
 
-def sees_every_workspace(user: User | AnonymousUser) -> bool:
-    """Whether the user sees what all workspaces have: operators and support staff."""
-    return has_right(user, READ_ALL)
-
-
 def scope_of(request: HttpRequest) -> Scope:
     """The scope of the signed-in user, read once per request."""
     scope: Scope | None = getattr(request, "audit_scope", None)
     if scope is None:
         user = request_user(request)
+        workspaces: Any = apps.get_model("workspaces", "Workspace")  # whose app is above this one
         scope = Scope(
-            workspace_model().objects.administered_by(user),
-            everything=sees_every_workspace(user),
+            workspaces.objects.administered_by(user),
+            everything=has_right(user, READ_ALL),
             asked=request.GET.get(WORKSPACE, ""),
             chosen=request.get_signed_cookie(COOKIE, "", salt=COOKIE) or "",
         )
@@ -104,13 +103,10 @@ class ScopedAdmin(SectionAdmin):
     """Rows of workspaces. The list shows an admin those of the workspace that is looked at.
 
     The page of a row may be of another workspace of the user's, which is looked at then.
-
-    Attributes:
-        workspace_field: from a row to the id of its workspace.
     """
 
     seen_by: Sequence[str] = (READ_ALL, ADMINS)
-    workspace_field = "workspace_id"
+    lookups = (WORKSPACE,)
 
     def scope(self, request: HttpRequest) -> Scope:
         return scope_of(request)
@@ -118,38 +114,24 @@ class ScopedAdmin(SectionAdmin):
     def shows_one_workspace(self, request: HttpRequest) -> bool:
         return not self.scope(request).everything
 
-    def filter_parameters(self, request: HttpRequest) -> set[str]:
-        return super().filter_parameters(request) | {WORKSPACE}
-
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        return self.rows(request).filter(self.scope(request).condition(self.workspace_field))
+        return self.rows(request).filter(self.scope(request).condition())
 
     def rows(self, request: HttpRequest) -> QuerySet[Any]:
         """The rows of every workspace, with what a page needs of them."""
         rows: QuerySet[Any] = super().get_queryset(request)
         return rows
 
-    def visible(self, request: HttpRequest) -> Q:
-        """What the user may open."""
-        return self.scope(request).visible(self.workspace_field)
-
     def openable(self, request: HttpRequest) -> QuerySet[Any]:
-        return self.rows(request).filter(self.visible(request))
+        return self.rows(request).filter(self.scope(request).visible())
 
     def get_object(self, request: HttpRequest, object_id: str, from_field: Any = None) -> Any:
         try:
             row = self.openable(request).get(pk=self.opts.pk.to_python(object_id))
         except (self.model.DoesNotExist, ValidationError, ValueError):
             return None
-        look_at(request, row.workspace_id)
+        scope_of(request).look_at(row.workspace_id)
         return row
-
-
-def look_at(request: HttpRequest, workspace_id: UUID | None) -> None:
-    """From now on, the page is of this workspace, if it is one of the user's."""
-    scope = scope_of(request)
-    if scope.workspace and scope.workspace.pk != workspace_id:
-        scope.workspace = scope.own.filter(pk=workspace_id).first() or scope.workspace
 
 
 def start_page_of(workspace: Any) -> HttpResponseRedirect:
@@ -165,8 +147,3 @@ def start_page_of(workspace: Any) -> HttpResponseRedirect:
         samesite="Lax",
     )
     return response
-
-
-def workspace_model() -> Any:
-    """The model of workspaces, whose app is above this one."""
-    return apps.get_model("workspaces", "Workspace")

@@ -99,7 +99,7 @@ if SERVES_PAGES:  # each request of the API would take 11 to 16 % longer
         "config.console.apps.AdminConfig",
         "django.contrib.sessions",
         "django.contrib.messages",
-        "config.console.apps.StaticFilesConfig",
+        "django.contrib.staticfiles",
     ]
     MIDDLEWARE += [
         "whitenoise.middleware.WhiteNoiseMiddleware",

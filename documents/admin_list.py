@@ -14,9 +14,9 @@ from audit.scope import WORKSPACE
 from config.api.errors import InvalidParameter
 from config.console.formatting import isolated
 from config.console.links import DOCUMENT, DOCUMENTS, filtered
-from config.console.lists import ListPage, LogChangeList, LogFilter, Position, any_of, day
+from config.console.lists import ListPage, LogChangeList, LogFilter, any_of, day
 from documents.api.documents import DocumentPosition
-from documents.models import DocumentStatus, RecipientStatus
+from documents.models import Document, DocumentStatus, RecipientStatus
 from documents.search.parameters import SORTS, TEXT_MAX, WORDS_EXPECTED, Range, Search
 from documents.search.queries import search
 from workspaces.models import Workspace
@@ -92,20 +92,20 @@ class DocumentFilter(LogFilter):
             SORTS[0],
         )
 
-    def found(self, after: Position | None, size: int) -> tuple[list[UUID], Position | None]:
-        """The ids of the next documents, and where the page after them begins.
+    def found(self, last: Document | None, size: int) -> tuple[list[UUID], UUID | None]:
+        """The ids of the next documents, and the last one's if there are older ones.
 
         Nothing is found without a workspace, or if the form is not valid.
         """
         if not (self.is_valid() and self.cleaned_data[WORKSPACE]):
             return [], None
-        position = DocumentPosition(after.created_at, after.id) if after else None
+        position = DocumentPosition(last.created_at, last.id) if last else None
         try:
             page = search(self.cleaned_data[WORKSPACE], self.search(), position, size)
         except InvalidParameter:
             self.add_error("q", f"Type an id, or {WORDS_EXPECTED}.")
             return [], None
-        return [UUID(id) for id, *_ in page.rows], page.next and Position(*page.next)
+        return [UUID(id) for id, *_ in page.rows], page.next and page.next.id
 
 
 def url_of_match(workspace: Workspace, text: str) -> str:
@@ -117,10 +117,10 @@ def url_of_match(workspace: Workspace, text: str) -> str:
 class DocumentChangeList(LogChangeList):
     form: DocumentFilter
 
-    def get_page(self, after: Position | None, before: Position | None) -> ListPage:
-        ids, older = self.form.found(after, self.list_per_page)
+    def get_page(self, last: Document | None) -> ListPage:
+        ids, older = self.form.found(last, self.list_per_page)
         rows: Any = self.root_queryset.filter(pk__in=ids).order_by("-created_at", "-id")
-        return ListPage(list(rows), None, older)
+        return ListPage(list(rows), older)
 
     @property
     def empty_text(self) -> str:

@@ -106,7 +106,7 @@ class InvitationForm(forms.Form):
 
 
 class ChosenForm(forms.Form):
-    chosen = forms.ModelChoiceField(Membership.objects.none())
+    chosen = forms.ModelChoiceField(Membership.objects.none(), widget=forms.HiddenInput)
 
     def __init__(self, *args: Any, rows: QuerySet[Any], gone: str) -> None:
         super().__init__(*args)

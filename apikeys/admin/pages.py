@@ -50,7 +50,7 @@ class KeyPage(ObjectPage):
         log: Any = self.section.admin_site.get_model_admin(RefusedRequest)
         refused = log.rows(self.request).filter(key_id=key.id).order_by("-created_at", "-id")
         return {
-            "title": self.name,
+            "title": self.obj,
             "key": key,
             "usage": report.panel(KeyUsage.objects.filter(key_id=key.id), **of),
             "lines": log.lines(self.request, refused[:REFUSED_SHOWN]),
@@ -143,9 +143,9 @@ class RollKey(NewKey):
             warnings.append(sentence("rolled", key=self.obj.replaced_by))
         text = "A new key beside {}, with the same name and for the same workspace."
         return Prompt(
-            title=f"Roll “{self.name}”",
+            title=f"Roll “{self.obj}”",
             button="Roll the key",
-            sentences=[format_html(text, isolated(self.name))],
+            sentences=[format_html(text, isolated(self.obj))],
             warnings=warnings,
             facts={"Workspace": self.workspace.name},
         )
@@ -169,7 +169,7 @@ class EndKey(ActionPage):
     what = text = done = ""
 
     def prompt(self) -> Prompt:
-        title, button = f"{self.what} “{self.name}”?", f"{self.what} this key"
+        title, button = f"{self.what} “{self.obj}”?", f"{self.what} this key"
         return Prompt(title, button, [self.text], danger=True)
 
     def end(self) -> None:

@@ -15,7 +15,7 @@ from django.utils.text import capfirst
 from apikeys.usage import report
 from apikeys.usage.models import KeyUsage, RefusedRequest
 from audit.logs import LogAdmin
-from audit.scope import scope_of, sees_every_workspace
+from audit.scope import scope_of
 from config.console import lists
 from config.console.base import request_user
 from config.console.formatting import isolated, time_tag
@@ -27,11 +27,6 @@ from workspaces.permissions import is_operator
 STATUSES = (400, 401, 402, 403, 404, 405, 410, 412, 416, 429, 500, 503)
 MILD = (400, 404)
 LATEST = 5  # on the start page
-NOT_KEPT = (
-    "This Request-Id is not kept, or of no refused request. Of equal requests in one minute, the "
-    "first 60 are kept; of different ones, 20. The others are only counted: look for the key. "
-    "A request without a valid key is of no workspace: support staff find it."
-)
 
 
 class RefusedFilter(lists.LogFilter):
@@ -46,17 +41,18 @@ class RefusedFilter(lists.LogFilter):
         id = self.cleaned_data["request_id"]
         return super().condition() & (Q(request_ids__contains=[id]) if id else Q())
 
-    @property
-    def nothing(self) -> str:
-        return NOT_KEPT if self.cleaned_data["request_id"] else super().nothing
-
 
 @admin.register(RefusedRequest)
 class RefusedRequestAdmin(LogAdmin):
     """Which requests were refused, and why: the answer to a quoted Request-Id."""
 
     nouns = "refused requests"
-    empty_text = "No request was refused in the last 30 days."
+    empty_text = (
+        "Nothing matches: refused requests of the last 30 days are kept. Of equal requests in one "
+        "minute, the first 60 Request-Ids are kept; of different ones, 20. The others are only "
+        "counted: look for the key. A request without a valid key is of no workspace: support "
+        "staff find it."
+    )
     menu_position = 35
     in_menu = False  # the audit log leads here
     filter_form = RefusedFilter
@@ -64,12 +60,11 @@ class RefusedRequestAdmin(LogAdmin):
 
     def panels(self, request: HttpRequest) -> list[SafeString]:
         """For support, what was refused and where to look; for operators, also all requests."""
-        user = request_user(request)
-        if not sees_every_workspace(user):
+        if not scope_of(request).everything:
             return []
         most = report.kinds(report.refused_in_a_day(), "status", "reason")[:LATEST]
         panels = [report.refused_panel(self.lines(request, most))]
-        if is_operator(user):
+        if is_operator(request_user(request)):
             panels.append(report.panel(KeyUsage.objects.all(), "All workspaces"))
         return panels
 

@@ -1,8 +1,5 @@
-"""Django's apps of pages, as this service uses them."""
-
 from django.contrib import admin
 from django.contrib.admin import apps as admin_apps
-from django.contrib.staticfiles import apps as static_files_apps
 
 
 class AdminConfig(admin_apps.AdminConfig):
@@ -15,9 +12,3 @@ class AdminConfig(admin_apps.AdminConfig):
         from django_otp.plugins.otp_totp.models import TOTPDevice  # noqa: PLC0415
 
         admin.site.unregister([StaticDevice, TOTPDevice])
-
-
-class StaticFilesConfig(static_files_apps.StaticFilesConfig):
-    """Django's static files without those that no page of ours links to."""
-
-    ignore_patterns = [*static_files_apps.StaticFilesConfig.ignore_patterns, "i18n"]

@@ -35,19 +35,14 @@ def pill(kind: str, text: str) -> SafeString:
     return format_html('<span class="state {}">{}</span>', kind, text)
 
 
-def exact(moment: datetime) -> str:
-    """`2026-03-01 09:30:00 UTC`."""
-    return date_format(timezone.localtime(moment), "DATETIME_FORMAT")
-
-
-def time_tag(moment: datetime) -> SafeString:
-    """HTML: the exact time; `times.js` shows it in the reader's own zone."""
-    return format_html('<time datetime="{}">{}</time>', moment.isoformat(), exact(moment))
+def time_tag(moment: datetime, format: str = "DATETIME_FORMAT") -> SafeString:
+    """HTML: `2026-03-01 09:30:00 UTC`; `times.js` shows it in the reader's own zone."""
+    text = date_format(timezone.localtime(moment), format)
+    return format_html('<time datetime="{}">{}</time>', moment.isoformat(), text)
 
 
 def clock_tag(moment: datetime) -> SafeString:
-    text = date_format(timezone.localtime(moment), "H:i:s")
-    return format_html('<time datetime="{}">{}</time>', moment.isoformat(), text)
+    return time_tag(moment, "H:i:s")
 
 
 def ago(moment: datetime) -> str:
@@ -58,7 +53,5 @@ def ago(moment: datetime) -> str:
 
 
 def ago_with_exact(moment: datetime) -> SafeString:
-    """HTML: how long ago, and the exact time on hover."""
-    return format_html(
-        '<time datetime="{}" title="{}">{}</time>', moment.isoformat(), exact(moment), ago(moment)
-    )
+    """HTML: how long ago; `times.js` adds the exact time on hover."""
+    return format_html('<time datetime="{}">{}</time>', moment.isoformat(), ago(moment))

@@ -1,12 +1,12 @@
 """Lists of what happened, newest first: their filters, their pages, and their one table.
 
-Django's change list counts the table twice and uses OFFSET. Here a page begins at a position: the
-pair (created_at, id), which is unique. Rows that are added later come before it.
+Django's change list counts the table twice and uses OFFSET. Here a page follows a row, by the pair
+(created_at, id), which is unique. Rows that are added later come before it.
 """
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import date, datetime, time, timedelta
 from functools import cache
 from typing import Any
 from urllib.parse import urlencode
@@ -15,8 +15,8 @@ from zoneinfo import ZoneInfo, available_timezones
 from django import forms
 from django.core.exceptions import ValidationError
 from django.core.validators import MaxValueValidator, MinValueValidator
-from django.db.models import Field, Q, QuerySet
-from django.db.models.fields.tuple_lookups import Tuple, TupleGreaterThan, TupleLessThan
+from django.db.models import Q, QuerySet
+from django.db.models.fields.tuple_lookups import Tuple, TupleLessThan
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
@@ -25,7 +25,7 @@ from django.utils.choices import flatten_choices
 from config.console.base import SectionList
 from config.console.links import LOGS
 
-AFTER, BEFORE, OPEN = "after", "before", "open"  # URL parameters of a page, and of its opened row
+AFTER, OPEN = "after", "open"  # URL parameters of a page, and of its opened row
 PERIODS = {"24h": ("Last 24 hours", 1), "7d": ("Last 7 days", 7), "30d": ("Last 30 days", 30)}
 FIRST_DAY, LAST_DAY = date(2000, 1, 1), date(2999, 12, 31)  # Python has them in any zone
 zone_names = cache(available_timezones)  # which opens 600 files
@@ -35,75 +35,30 @@ NAMES = {
     "key_id__exact": "key_name",
     "document_id__exact": "document_title",
 }
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_MICROSECOND = timedelta(microseconds=1)
-_KEYSET, _NEWEST_FIRST = ("created_at", "id"), ("-created_at", "-id")
-
-
-@dataclass(frozen=True)
-class Position:
-    created_at: datetime
-    id: Any
-
-    def __str__(self) -> str:
-        """As a URL parameter: microseconds since 1970, and the id."""
-        return f"{(self.created_at - _EPOCH) // _MICROSECOND}.{self.id}"
-
-    @classmethod
-    def of(cls, row: Any) -> "Position":
-        return cls(row.created_at, row.pk)
-
-    @classmethod
-    def parse(cls, text: str, pk: "Field[Any, Any]") -> "Position":
-        """The position that `str()` wrote; ValidationError if the text is anything else."""
-        microseconds, _, id = text.partition(".")
-        try:
-            return cls(_EPOCH + int(microseconds) * _MICROSECOND, pk.clean(id, None))
-        except (ValueError, OverflowError, ValidationError):
-            raise ValidationError("The page position in the URL is not valid.") from None
 
 
 @dataclass(frozen=True)
 class ListPage:
     rows: list[Any]
-    newer: Position | None = None  # where the newer page begins, if there is one
-    older: Position | None = None
+    older: Any = None  # the id of its last row, if there are older ones
 
 
-def fetch(
-    rows: QuerySet[Any], after: Position | None, count: int, *, newer: bool = False
-) -> list[Any]:
-    """At most `count` rows that follow a position, nearest first."""
-    if after is not None:
-        comparison = TupleGreaterThan if newer else TupleLessThan
-        rows = rows.filter(comparison(Tuple(*_KEYSET), (after.created_at, after.id)))
-    return list(rows.order_by(*(_KEYSET if newer else _NEWEST_FIRST))[:count])
-
-
-def page_at(
-    rows: QuerySet[Any], after: Position | None, before: Position | None, size: int
-) -> ListPage:
-    """The page that follows `after`, or the one that ends at `before`, or else the first one."""
-    if before is not None:
-        found = fetch(rows, before, size + 1, newer=True)
-        if len(found) >= size:
-            more, found = len(found) > size, found[:size][::-1]
-            return ListPage(found, Position.of(found[0]) if more else None, Position.of(found[-1]))
-        after = None  # less than a page is left: show the whole first page
-    found = fetch(rows, after, size + 1)
-    more, found = len(found) > size, found[:size]
-    newer = after and (Position.of(found[0]) if found else after)
-    return ListPage(found, newer, Position.of(found[-1]) if more else None)
+def page_after(rows: QuerySet[Any], last: Any, size: int) -> ListPage:
+    """The newest rows, or the newest of those that are older than a row."""
+    if last is not None:
+        position = (last.created_at, last.pk)
+        rows = rows.filter(TupleLessThan(Tuple("created_at", "id"), position))
+    found = list(rows.order_by("-created_at", "-id")[: size + 1])
+    return ListPage(found[:size], found[size - 1].pk if len(found) > size else None)
 
 
 def batches(rows: QuerySet[Any], size: int) -> Iterator[list[Any]]:
     """All rows, newest first. Each batch is one statement, so a slow reader holds no cursor."""
-    position = None
-    while found := fetch(rows, position, size):
-        yield found
-        if len(found) < size:
-            return
-        position = Position.of(found[-1])
+    page = page_after(rows, None, size)
+    yield page.rows
+    while page.older:
+        page = page_after(rows, page.rows[-1], size)
+        yield page.rows
 
 
 def any_of(label: str, choices: Iterable[Any], widget: Any = forms.Select) -> forms.ChoiceField:
@@ -140,11 +95,6 @@ class LogFilter(forms.Form):
             raise ValidationError("No time zone has this name.")
         return zone
 
-    def clean(self) -> None:
-        since, until = self.cleaned_data.get("since"), self.cleaned_data.get("until")
-        if since and until and since > until:
-            raise ValidationError("“From” is after “To”.")
-
     def condition(self) -> Q:
         values = self.cleaned_data.items()
         found = Q(**{name: value for name, value in values if name.endswith("__exact") and value})
@@ -165,10 +115,6 @@ class LogFilter(forms.Form):
             _, days = PERIODS[values["within"]]
             first = max(filter(None, (first, timezone.now() - timedelta(days=days))))
         return first, end
-
-    @property
-    def nothing(self) -> str:
-        return "Nothing matches."
 
     def in_words(self, name: str) -> str:
         """What a field shows for its value."""
@@ -193,7 +139,6 @@ class LogChangeList(SectionList):
     search_form_class = forms.Form
     model_admin: Any
     form: LogFilter
-    page: ListPage
     opened: Any  # the row that the URL opens
 
     def get_queryset(self, request: HttpRequest, exclude_parameters: Any = None) -> QuerySet[Any]:
@@ -205,28 +150,25 @@ class LogChangeList(SectionList):
     def get_results(self, request: HttpRequest) -> None:
         self.request, self.opened = request, getattr(request, OPEN, None)
         self.one_workspace = self.model_admin.shows_one_workspace(request)
-        self.page = self.get_page(self._position(AFTER), self._position(BEFORE))
-        self.result_list, self.result_count = self.page.rows, len(self.page.rows)
+        page = self.get_page(self.last_row()) if self.form.is_valid() else ListPage([])
+        self.result_list, self.result_count = page.rows, len(page.rows)
+        self.older_url = self.address(after=page.older) if page.older else None
 
-    def get_page(self, after: Position | None, before: Position | None) -> ListPage:
-        if not self.form.is_valid():
-            return ListPage([])
-        found = page_at(self.queryset, after, before, self.list_per_page)
-        if self.opened is None or self.opened in found.rows:
-            return found
-        first = Position.of(self.opened)
-        following = page_at(self.queryset, first, None, self.list_per_page - 1)
-        return ListPage([self.opened, *following.rows], first, following.older)
-
-    def _position(self, name: str) -> Position | None:
-        """The position in a URL parameter; a malformed one is an error of the form."""
-        if name not in self.params:
+    def last_row(self) -> Any:
+        """The row that the page follows; None, for the newest ones, if it is not known."""
+        if AFTER not in self.params:
             return None
         try:
-            return Position.parse(self.params[name], self.model._meta.pk)
-        except ValidationError as exc:
-            self.form.add_error(None, exc)
+            return self.root_queryset.filter(pk=self.params[AFTER]).first()
+        except (ValidationError, ValueError):
             return None
+
+    def get_page(self, last: Any) -> ListPage:
+        found = page_after(self.queryset, last, self.list_per_page)
+        if self.opened is None or self.opened in found.rows:
+            return found
+        following = page_after(self.queryset, self.opened, self.list_per_page - 1)
+        return ListPage([self.opened, *following.rows], following.older)
 
     def address(self, **changes: Any) -> str:
         """This list's query string with other parameters; None leaves one out."""
@@ -236,13 +178,12 @@ class LogChangeList(SectionList):
     @property
     def lines(self) -> Iterator[dict[str, Any]]:
         """The rows with what the table shows of them; of the opened one, its facts too."""
-        here = {name: self.params.get(name) for name in (AFTER, BEFORE)}
         for row in self.result_list:
             is_open = row == self.opened
             yield {
                 "row": row,
                 "line": self.model_admin.line(self.request, row),
-                "url": self.address(**here, **{OPEN: None if is_open else row.pk}),
+                "url": self.address(after=self.params.get(AFTER), open=None if is_open else row.pk),
                 "details": self.model_admin.details(self.request, row) if is_open else "",
             }
 
@@ -279,16 +220,3 @@ class LogChangeList(SectionList):
             (text, f"{reverse(name)}{self.address(kind=kind)}", (name, kind) == here)
             for text, (name, kind) in LOGS.items()
         ]
-
-    @property
-    def newer_url(self) -> str | None:
-        return self.address(**{BEFORE: self.page.newer}) if self.page.newer else None
-
-    @property
-    def older_url(self) -> str | None:
-        return self.address(**{AFTER: self.page.older}) if self.page.older else None
-
-    @property
-    def empty_text(self) -> str:
-        is_whole = self.address() == "?" and AFTER not in self.params
-        return self.model_admin.empty_text if is_whole else self.form.nothing

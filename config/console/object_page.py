@@ -10,15 +10,17 @@ from typing import Any
 
 from django import forms
 from django.contrib import messages
+from django.contrib.admin import site
 from django.contrib.auth.models import User
 from django.core import signing
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
 from django.utils.functional import cached_property
 from django.views import View
 
-from config.console.base import request_user
-from config.console.reauthentication import recent_sign_in_required
+from config.console.base import SectionAdmin, request_user
+from config.console.reauthentication import password_needed
 
 
 class Refused(Exception):
@@ -32,28 +34,24 @@ class Refused(Exception):
 class ObjectPage(View):
     """A page of a section."""
 
-    section: Any = None
+    section: SectionAdmin = None  # type: ignore[assignment] # `as_view` has it
     obj: Any = None  # that the URL names, if it names one
     template_name = ""
     asks_password = False  # again after a while
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         if "object_id" in kwargs:
-            self.obj = self.find(kwargs["object_id"])
+            self.obj = self.section.visible_or_404(request, kwargs["object_id"])
         if not self.is_allowed():
             raise PermissionDenied
-        if self.asks_password:
-            recent_sign_in_required(request)
+        if self.asks_password and (needed := password_needed(request)):
+            return needed
         try:
             self.check()
             return super().dispatch(request)  # type: ignore[return-value]
         except Refused as exc:
             messages.warning(request, exc.text)
             return HttpResponseRedirect(exc.url or self.back)
-
-    def find(self, object_id: str) -> Any:
-        """The object; as `SectionAdmin.visible_or_404`."""
-        return self.section.visible_or_404(self.request, object_id)
 
     def is_allowed(self) -> bool:
         return self.obj is not None or self.section.has_add_permission(self.request)
@@ -69,9 +67,8 @@ class ObjectPage(View):
         return {}
 
     def render_page(self, template: str, **context: Any) -> HttpResponse:
-        context = {"crumbs": self.crumbs(), **context}
-        response: HttpResponse = self.section.render_page(self.request, template, **context)
-        return response
+        context = {"crumbs": self.crumbs(), "back": self.back, **context}
+        return render(self.request, template, {**site.each_context(self.request), **context})
 
     def crumbs(self) -> list[tuple[str, str]]:
         return [self.section.crumb()]
@@ -85,14 +82,8 @@ class ObjectPage(View):
         return self.user.get_username()
 
     @property
-    def name(self) -> str:
-        name: str = self.section.heading(self.obj)
-        return name
-
-    @property
     def back(self) -> str:
-        url: str = self.section.crumb()[1] if self.obj is None else self.section.url_of(self.obj)
-        return url
+        return self.section.crumb()[1] if self.obj is None else self.section.url_of(self.obj)
 
 
 @dataclass(frozen=True)
@@ -133,9 +124,6 @@ class ActionPage(ObjectPage):
         data = self.request.POST if self.request.method == "POST" else None
         return self.form_class(data, **self.form_arguments())
 
-    def is_confirmed(self) -> bool:
-        return "confirmed" in self.request.POST
-
     def get(self, request: HttpRequest) -> HttpResponse:
         return self.show()
 
@@ -160,16 +148,12 @@ class ActionPage(ObjectPage):
     def show(self) -> HttpResponse:
         return self.ask(self.prompt())
 
-    def ask(self, prompt: Prompt, *, confirming: bool = False) -> HttpResponse:
-        """Shows the form. A confirmation sends the values again in hidden fields."""
-        context = {"prompt": prompt, "form": self.form, "confirming": confirming, "view": self}
-        return self.render_page(self.template_name, title=prompt.title, **context, **self.context())
-
-    def render_page(self, template: str, **context: Any) -> HttpResponse:
-        return super().render_page(template, **{"back": self.back, **context})
+    def ask(self, prompt: Prompt) -> HttpResponse:
+        context = {"title": prompt.title, "prompt": prompt, "form": self.form, "view": self}
+        return self.render_page(self.template_name, **context, **self.context())
 
     def crumbs(self) -> list[tuple[str, str]]:
-        own = [(self.name, self.section.url_of(self.obj))] if self.obj is not None else []
+        own = [(str(self.obj), self.section.url_of(self.obj))] if self.obj is not None else []
         return [*super().crumbs(), *own]
 
 

@@ -4,14 +4,12 @@
 """
 
 import time
-from collections.abc import Callable
-from functools import wraps
 from typing import Any
 from urllib.parse import urlencode
 
 from django.contrib.auth.signals import user_logged_in
 from django.dispatch import receiver
-from django.http import HttpRequest, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 
 from config.request.redaction import cut_raw_keys
@@ -20,32 +18,16 @@ RECENT_SECONDS = 15 * 60
 _KEY = "password_entered_at"  # of the session: seconds since 1970
 
 
-class PasswordNeeded(Exception):
-    """The user must enter the password before this request is served."""
+def password_needed(request: HttpRequest) -> HttpResponse | None:
+    """A redirect to the page that asks for the password, if it was not entered in 15 minutes.
 
-
-def recent_sign_in_required(request: HttpRequest) -> None:
-    """Raises PasswordNeeded if the user has not entered the password within the last 15 minutes.
-
-    Call it for GET, before a form is shown, and for POST. `asks_for_password` makes the response.
+    Call it for GET, before a form is shown, and for POST: a form that is posted too late is kept.
     """
-    if not 0 <= time.time() - request.session.get(_KEY, 0) < RECENT_SECONDS:
-        raise PasswordNeeded
-
-
-def asks_for_password(view: Callable[..., Any]) -> Callable[..., Any]:
-    """Redirects to the page that asks for the password, with a form that is posted too late."""
-
-    @wraps(view)
-    def inner(request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
-        try:
-            return view(request, *args, **kwargs)
-        except PasswordNeeded:
-            query = urlencode({"next": cut_raw_keys(request.get_full_path())})
-            url = f"{reverse('admin:confirm_password')}?{query}"
-            return HttpResponseRedirect(url, preserve_request=True)
-
-    return inner
+    if 0 <= time.time() - request.session.get(_KEY, 0) < RECENT_SECONDS:
+        return None
+    query = urlencode({"next": cut_raw_keys(request.get_full_path())})
+    url = f"{reverse('admin:confirm_password')}?{query}"
+    return HttpResponseRedirect(url, preserve_request=True)
 
 
 @receiver(user_logged_in)

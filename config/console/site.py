@@ -22,7 +22,6 @@ from config.console import identify, system
 from config.console.base import OPERATORS, READ_ALL
 from config.console.formatting import Bad
 from config.console.links import WORKSPACE, page_link
-from config.console.reauthentication import asks_for_password
 from config.time_outs import part_limits
 
 logger = logging.getLogger(__name__)
@@ -46,8 +45,8 @@ class ConsoleSite(admin.AdminSite):
         return [path("search/", view, name="search"), *urls]
 
     def admin_view(self, view: Any, cacheable: bool = False) -> Any:
-        """Any page may ask for the password; none may be cached, not even if Django allows it."""
-        return super().admin_view(asks_for_password(view), cacheable=False)
+        """No page may be cached, not even if Django allows it."""
+        return super().admin_view(view, cacheable=False)
 
     def may_see(self, request: HttpRequest, seen_by: Sequence[str]) -> bool:
         """Whether the user is one of those who see a section."""

@@ -1,8 +1,6 @@
 """The URLs of pages for people."""
 
 from django.contrib import admin
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.templatetags.static import static
 from django.urls import path
 from django.views.generic import RedirectView
 
@@ -11,19 +9,12 @@ from config.docs import client
 from config.docs import views as docs
 from workspaces.accounts.invitation_views import invitation
 
-
-def favicon(request: HttpRequest) -> HttpResponse:
-    """For browsers that look for an icon where no page has named one."""
-    return HttpResponseRedirect(static("config/favicon.svg"))
-
-
 urlpatterns = [
     path("api/docs", docs.page, name="docs"),
     path("api/docs/", RedirectView.as_view(pattern_name="docs")),
     path("api/docs/find", docs.find, name="docs_find"),
     path(f"api/docs/{client.NAME}.tar.gz", docs.client_archive, name="docs_client"),
     path("api/docs/<path:path>", docs.page, name="docs"),
-    path("favicon.ico", favicon),
     path("", RedirectView.as_view(pattern_name="docs")),
     path("admin/invitation/", invitation, name="invitation"),
     path("admin/system/", admin.site.admin_view(system.page), name="system"),

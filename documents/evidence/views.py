@@ -9,7 +9,7 @@ from django.views.decorators.http import require_GET
 from audit.scope import scope_of
 from audit.sending import send
 from config.console.links import LOG, filtered, parsed
-from config.console.reauthentication import recent_sign_in_required
+from config.console.reauthentication import password_needed
 from documents.evidence import EvidenceRefused, export
 from documents.evidence.facts import Trail
 
@@ -29,7 +29,8 @@ def evidence_file(request: HttpRequest, object_id: str) -> HttpResponseBase:
     document_id = parsed(object_id)
     if document_id is None or not (trail := Trail(document_id, scope)).exists():
         raise Http404
-    recent_sign_in_required(request)
+    if needed := password_needed(request):
+        return needed
     entries_url = filtered(LOG, document_id__exact=trail.document_id)
     make, name = partial(export, trail, most=MOST), f"evidence-{trail.document_id}.json"
     try:

@@ -134,7 +134,6 @@ def test_audit_list_opens_an_entry_that_is_on_another_page(sam: Client) -> None:
     made = happened(120, action=Action.LOGIN, person="ada@acme.example")
     page = shown(sam, f"?open={made[70].pk}")
     assert ids(page.result_list) == ids(made[70:])
-    assert ids(shown(sam, page.newer_url).result_list) == ids(made[20:70])
 
 
 def test_audit_list_names_a_webhook_by_a_link_instead_of_its_id(acme: Tenant, sam: Client) -> None:
@@ -211,10 +210,6 @@ MALFORMED = [
     ("since=0001-01-01", "since"),
     ("until=9999-12-31", "until"),
     ("within=2h", "within"),
-    ("since=2026-03-02&until=2026-03-01", "__all__"),
-    ("after=1.99999999999999999999", "__all__"),
-    (f"before={'9' * 5000}.1", "__all__"),
-    ("after=%00.%00", "__all__"),
 ]
 
 
@@ -224,17 +219,13 @@ def test_audit_list_names_bad_filters(acme: Tenant, sam: Client, ada: Client) ->
     assert ada.get(f"{HISTORY}?workspace_id__exact=x").status_code == 404
 
 
-# --- Pages
-
-
-def test_audit_pages_are_the_same_on_the_way_back(sam: Client) -> None:
-    happened(150)
+def test_audit_pages_have_each_entry_once_also_where_times_are_equal(sam: Client) -> None:
+    made = happened(150, created_at=lambda n: at(f"2026-03-0{3 - n // 60} 12:00:00"))
     first = shown(sam)
     second = shown(sam, first.older_url)
     third = shown(sam, second.older_url)
-    assert first.newer_url is None
     assert (len(third.result_list), third.older_url) == (50, None)  # exactly full
-    assert ids(shown(sam, third.newer_url).result_list) == ids(second.result_list)
-    back = shown(sam, second.newer_url)
-    assert ids(back.result_list) == ids(first.result_list)
-    assert back.newer_url is None
+    pages = [*first.result_list, *second.result_list, *third.result_list]
+    for unknown in ("1.2", "%00", "-1", "9" * 30, "9" * 5000):
+        assert shown(sam, f"?after={unknown}").result_list == first.result_list, unknown
+    assert ids(pages) == ids(sorted(made, key=lambda row: (row.created_at, row.pk), reverse=True))

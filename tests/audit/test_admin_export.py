@@ -102,7 +102,7 @@ def test_export_batches_meet_without_a_gap(sam: Client, monkeypatch: pytest.Monk
         found = [row["request_id"] for row in rows(sam)]
     expected = sorted(made, key=lambda entry: (entry.created_at, entry.id), reverse=True)
     assert found == [entry.request_id for entry in expected]
-    assert len([q for q in captured if "LIMIT 7" in q["sql"]]) == 8
+    assert len([q for q in captured if "LIMIT 8" in q["sql"]]) == 8
 
 
 def test_export_with_invalid_filters_leads_back_to_the_list(sam: Client) -> None:

@@ -22,7 +22,6 @@ HOOKS = reverse("admin:webhooks_endpoint_changelist")
 DELIVERIES = reverse("admin:webhooks_delivery_changelist")
 KEYS = reverse("admin:apikeys_apikey_changelist")
 REFUSED = reverse("admin:usage_refusedrequest_changelist")
-NOT_KNOWN = "That filter does not exist here."
 TOOLS = 'class="account"'
 
 
@@ -38,16 +37,10 @@ def test_every_page_has_a_content_security_policy(desk: Client) -> None:
         assert "frame-ancestors 'none'" in page["Content-Security-Policy"]
 
 
-@pytest.mark.parametrize("path", [WORKSPACES, ACCOUNTS])
-def test_changelist_with_an_unknown_filter_shows_all_and_says_so(desk: Client, path: str) -> None:
-    for query in ("password__startswith=a", "_to_field=password", "username__regex=(", "id=x"):
-        first = desk.get(f"{path}?{query}")
-        assert (first.status_code, first["Location"]) == (302, f"{path}?e=1"), query
-    assert desk.get(f"{path}?e=1&{query}")["Location"] == f"{path}?e=1"  # in no circle
-    desk.cookies.pop("messages")
-    desk.get(f"{path}?{query}")
-    assert body(desk.get(f"{path}?e=1")).count(NOT_KNOWN) == 1
-    assert NOT_KNOWN not in body(desk.get(path))
+@pytest.mark.parametrize("path", [WORKSPACES, ACCOUNTS, HOOKS])
+def test_list_refuses_a_filter_that_it_does_not_offer(desk: Client, path: str) -> None:
+    for query in ("password__startswith=a", "secret__startswith=a", "id=x", "_to_field=password"):
+        assert desk.get(f"{path}?{query}").status_code == 400, query
 
 
 def test_error_pages_show_nothing_of_it_without_signing_in(acme: Tenant) -> None:
@@ -76,7 +69,8 @@ def test_lists_survive_any_text(desk: Client, path: str, text: str) -> None:
         "workspace_id__exact",
         "after",
     ):
-        assert desk.get(f"{path}?{name}={text}", follow=True).status_code == 200, name
+        response = desk.get(f"{path}?{name}={text}", follow=True)
+        assert response.status_code in (200, 400), name
 
 
 TURNED = "\u202e"  # what follows it on the line is shown from right to left

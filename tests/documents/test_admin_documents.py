@@ -207,10 +207,7 @@ def test_timeline_says_once_when_a_document_expires_or_has_expired(
 def test_documents_admin_names_a_parameter_that_is_not_valid(
     lease: Document, ada: Client, sam: Client
 ) -> None:
-    for query in (
-        *("q=%00", "after=1.1", f"after=1.{'a' * 5000}", f"before={uid(1)}"),
-        *("status=PAID", "since=2026-02-30", "recipient_status=PAID"),
-    ):
+    for query in (*("q=%00", "status=PAID", "since=2026-02-30", "recipient_status=PAID"),):
         assert errors(ada, f"?{query}", DOCUMENTS), query
     for query in ("q=%00", "customer=Nobody", "workspace_id__exact=Nobody"):
         assert 'role="alert"' in body(sam.get(f"{DOCUMENTS}?{query}")), query

@@ -7,7 +7,6 @@ from urllib.parse import urlencode
 
 import pytest
 from django.contrib.auth.models import User
-from django.http import HttpRequest, HttpResponse
 from django.test import Client, RequestFactory
 from django.urls import reverse
 from django_otp.plugins.otp_totp.models import TOTPDevice
@@ -15,7 +14,7 @@ from django_otp.plugins.otp_totp.models import TOTPDevice
 from apikeys.models import ApiKey
 from audit.models import Action, AuditEntry
 from audit.record import record
-from config.console.reauthentication import asks_for_password, recent_sign_in_required
+from config.console.reauthentication import password_needed
 from events.webhooks.models import Endpoint
 from tests.support import factories, staff, webhooks
 from tests.support.factories import Tenant
@@ -41,17 +40,12 @@ def client(ada: User) -> Client:
     return staff.not_recent(staff.signed_in(ada))
 
 
-@asks_for_password
-def sensitive(request: HttpRequest) -> HttpResponse:
-    recent_sign_in_required(request)
-    return HttpResponse()
-
-
 def asked(client: Client, method: str = "GET") -> str:
     """Where a sensitive page would redirect this client to; "" if it would not."""
     request = RequestFactory().generic(method, SENSITIVE)
     request.session = client.session
-    return str(sensitive(request).headers.get("Location", ""))
+    response = password_needed(request)
+    return response["Location"] if response else ""
 
 
 def entries() -> list[tuple[str, str]]:

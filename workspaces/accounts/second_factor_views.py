@@ -9,7 +9,7 @@ from django.urls import reverse, reverse_lazy
 from audit.models import Action
 from config.console.base import request_user
 from config.console.object_page import ActionPage, Prompt, Refused
-from config.console.reauthentication import recent_sign_in_required
+from config.console.reauthentication import password_needed
 from workspaces import mails
 from workspaces.accounts import recovery_codes, second_factor, steps
 from workspaces.accounts.pages import render_page
@@ -67,7 +67,8 @@ class OwnSetUp(SetUp):
     back = "admin:security"
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
-        recent_sign_in_required(request)
+        if needed := password_needed(request):
+            return needed
         self.user = request_user(request)
         if "start" in request.POST:
             second_factor.begin_set_up(self.user)

@@ -10,7 +10,7 @@ from django.views.decorators.cache import never_cache
 from audit.models import Action
 from audit.record import record
 from config.console.base import request_user
-from config.console.reauthentication import recent_sign_in_required
+from config.console.reauthentication import password_needed
 from workspaces import mails
 from workspaces.accounts import recovery_codes, second_factor, sessions
 from workspaces.accounts.pages import render_page
@@ -20,6 +20,8 @@ from workspaces.models import Mail, NoMails
 def security(request: HttpRequest) -> HttpResponse:
     user = request_user(request)
     if request.method == "POST":
+        if request.POST.get("do") == "mails" and (needed := password_needed(request)):
+            return needed
         messages.success(request, change(request, user))
         return HttpResponseRedirect(request.path)
     return render_page(
@@ -40,7 +42,6 @@ def security(request: HttpRequest) -> HttpResponse:
 def change(request: HttpRequest, user: User) -> str:
     sent = request.POST
     if sent.get("do") == "mails":
-        recent_sign_in_required(request)
         none = "wanted" not in sent
         with transaction.atomic():
             if none:

@@ -9,7 +9,7 @@ from django.utils.safestring import SafeString
 
 from config.console.formatting import pill
 from config.console.object_page import ActionPage, Prompt, Refused
-from config.console.reauthentication import recent_sign_in_required
+from config.console.reauthentication import password_needed
 from config.request.context import base_url
 from workspaces import changes, mails
 from workspaces.accounts import passwords, second_factor, sessions
@@ -71,8 +71,7 @@ class AccountPage(ActionPage):
     obj: User
 
     def post(self, request: HttpRequest) -> HttpResponse:
-        recent_sign_in_required(request)
-        return super().post(request)
+        return password_needed(request) or super().post(request)
 
     def form_arguments(self) -> dict[str, Any]:
         return {"instance": copy(self.obj)}
@@ -81,7 +80,7 @@ class AccountPage(ActionPage):
         return self.obj == self.user
 
     def prompt(self) -> Prompt:
-        return Prompt(title=self.name, button="Save")
+        return Prompt(title=str(self.obj), button="Save")
 
     def context(self) -> dict[str, Any]:
         memberships = self.obj.memberships.select_related("workspace")

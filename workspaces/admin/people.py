@@ -7,7 +7,6 @@ from django.http import HttpResponse
 from django.urls import reverse
 from django.utils.html import format_html
 
-from audit.scope import scope_of
 from config.console.formatting import isolated
 from config.console.object_page import Button, Prompt, Refused
 from config.request.context import base_url
@@ -38,8 +37,8 @@ class ChangeMember(PeoplePage, Button):
         if self.request.POST.get("do") == "promote":
             changes.make_admin(member, by=self.login)
             return f"{member.user} is an admin of {self.obj} now."
-        if not self.is_confirmed():
-            return self.ask(self.removal(member), confirming=True)
+        if "confirmed" not in self.request.POST:
+            return self.ask(self.removal(member))
         try:
             changes.remove_member(member, by=self.login)
         except changes.LastAdmin:
@@ -57,12 +56,13 @@ class ChangeMember(PeoplePage, Button):
             "Keys that it has created keep working. Revoke those whose text its user may have "
             "kept.",
         ]
-        return Prompt(f"{title}?", title, sentences, danger=True)
+        hidden = [("confirmed", "yes")]
+        return Prompt(f"{title}?", title, sentences, danger=True, hidden=hidden)
 
     @property
     def next_url(self) -> str:
         """The start page for users who have just removed themselves."""
-        may_see = scope_of(self.request).includes(self.obj.pk)
+        may_see = self.section.get_object(self.request, str(self.obj.pk))
         return self.back if may_see else reverse("admin:index")
 
 

@@ -64,9 +64,9 @@ class CreateEndpoint(ActionPage):
 
 
 class EndpointAction(ActionPage):
-    def find(self, object_id: str) -> Any:
-        found = super().find(object_id)
-        self.endpoint: Endpoint = getattr(found, "endpoint", found)  # a delivery has one
+    @property
+    def endpoint(self) -> Endpoint:
+        found: Endpoint = getattr(self.obj, "endpoint", self.obj)  # a delivery has one
         return found
 
     def is_allowed(self) -> bool:

@@ -45,7 +45,7 @@ class DeliveryAdmin(LogAdmin):
     in_menu = False  # the audit log leads here
     filter_form = DeliveryFilter
     finds = {Kind.EVENT: ("event_id__exact",)}
-    empty_text = "Nothing was sent in the last 30 days."
+    empty_text = "Nothing matches: deliveries of the last 30 days are kept."
 
     def rows(self, request: HttpRequest) -> QuerySet[Delivery]:
         # Neither app imports the other.
