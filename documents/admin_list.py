@@ -124,5 +124,8 @@ class DocumentChangeList(LogChangeList):
 
     @property
     def empty_text(self) -> str:
-        more = "Nothing matches on this page. Older documents may match."
-        return more if self.older_url else "No documents."
+        if self.older_url:
+            return "Nothing matches on this page. Older documents may match."
+        if text := self.form.cleaned_data.get("q"):
+            return f"No document has “{text}” in its title, or as a recipient’s whole e-mail."
+        return "No documents."

@@ -110,6 +110,7 @@ def test_box_looks_for_anything_else_as_a_title(acme: Tenant, ada: Client) -> No
     assert target(ada, "lease") == f"{DOCUMENTS}?q=lease"
     assert target(ada, "lease 0") == target(ada, "tenant@x.example") == page_of(lease)
     assert target(ada, "nothing") == f"{DOCUMENTS}?q=nothing"
+    assert "No document has “nothing” in its title" in body(ada.get(target(ada, "nothing")))
 
 
 @pytest.mark.parametrize(

@@ -75,7 +75,7 @@ class Suspend(WorkspaceAction):
     def run(self) -> str:
         reason = self.form.cleaned_data["reason"]
         changes.set_suspended(self.obj, self.suspends, by=self.login, reason=reason)
-        return f"{self.obj} is {self.state}."
+        return "" if self.suspends else f"{self.obj} is active."  # the page says what is suspended
 
 
 class Reinstate(Suspend):
@@ -95,9 +95,8 @@ class ChangePlan(WorkspaceAction):
         return Prompt(f"Move {self.obj} to another plan", "", sentences)
 
     def context(self) -> dict[str, Any]:
-        without = "Without the API: its keys are refused, and its webhooks wait."
-        effects = {plan: "With the API." if plan in WITH_API else without for plan in Plan}
-        return {"plans": [each for each in effects.items() if each[0] != self.obj.plan]}
+        others = [plan for plan in Plan if plan != self.obj.plan]
+        return {"plans": [(plan, plan in WITH_API) for plan in others]}
 
     def run(self) -> str:
         plan, reason = self.request.POST.get("plan", ""), self.form.cleaned_data["reason"]
