@@ -93,8 +93,3 @@ def test_the_horizon_is_what_was_signed_whatever_its_columns_say() -> None:
     [another] = written()
     assert seal() == 1
     assert sealed_ids()[-2:] == [entry.pk, another.pk]
-
-
-def test_a_public_key_that_is_not_valid_is_an_alarm(settings: Any) -> None:
-    settings.AUDIT_PUBLIC_KEYS = ["CHANGE-ME"]
-    assert warning("AUDIT_PUBLIC_KEYS is not valid")
