@@ -186,8 +186,8 @@ def test_failing_webhook_says_why_and_what_waits_on_the_start_page_and_on_its_ow
     hook: Endpoint, ada: Client
 ) -> None:
     soon = timezone.now() + timedelta(minutes=2)
-    webhooks.delivery(hook, {"error": "The connection was refused."}, next_attempt_at=soon)
-    webhooks.delivery(hook, next_attempt_at=soon + timedelta(minutes=2))
+    for at in (soon, soon + timedelta(minutes=2)):
+        webhooks.delivery(hook, {"error": "The connection was refused."}, next_attempt_at=at)
     Endpoint.objects.update(failing_since=timezone.now())
     assert f'<b>Webhook <a href="{page_of(hook)}">' in body(ada.get(START))
     why = (
