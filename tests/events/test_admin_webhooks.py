@@ -191,7 +191,7 @@ def test_failing_webhook_says_why_and_what_waits_on_the_start_page_and_on_its_ow
     Endpoint.objects.update(failing_since=timezone.now())
     assert f'<b>Webhook <a href="{page_of(hook)}">' in body(ada.get(START))
     why = (
-        "began to fail just now: The connection was refused. Deliveries that wait: 2. The next "
+        "began to fail just now: the connection was refused. Deliveries that wait: 2. The next "
         f"attempt is at {soon:%H:%M:%S}."
     )
     for url, subject in ((START, f"Webhook {PUBLIC_URL}"), (page_of(hook), "It")):
@@ -203,7 +203,10 @@ def test_failing_webhook_says_why_and_what_waits_on_the_start_page_and_on_its_ow
 
 def test_pages_say_if_no_process_delivers(hook: Endpoint, acme: Tenant, ada: Client) -> None:
     webhooks.delivery(hook)
-    pages, text = (START, LIST, page_of(hook)), "The service sends no webhooks at present."
+    pages, text = (
+        (START, LIST, DELIVERIES, page_of(hook)),
+        "The service sends no webhooks at present.",
+    )
     for url in pages:
         assert text in body(ada.get(url)), url
     with closing(connection.copy()) as process, process.cursor() as cursor:
@@ -274,7 +277,7 @@ def test_webhook_failed_deliveries_are_sent_again(hook: Endpoint, ada: Client) -
     test = webhooks.failed(hook, type=TEST_EVENT)
     assert "Send all undelivered again (3)" in body(ada.get(page_of(hook)))
     html = body(ada.post(page_of(hook, "again"), follow=True))
-    assert "Deliveries to send again: 3." in html
+    assert "being sent again: 3." in html
     assert "undelivered" not in html
     due = Delivery.objects.filter(state="PENDING", next_attempt_at__lte=timezone.now())
     assert due.filter(pk__in=[each.pk for each in three], failures=0).count() == 3
@@ -420,7 +423,7 @@ def test_delivery_page_shows_the_body_and_every_attempt(hook: Endpoint, ada: Cli
         next_attempt_at=timezone.now() + timedelta(minutes=5),
     )
     html = body(ada.get(page_of(delivery)))
-    words = r"attempt 2 at [\d:]{8}: The connection was refused, again at [\d:]{8}"
+    words = r"attempt 2 at [\d:]{8}: the connection was refused, again at [\d:]{8}"
     assert re.search(words, strip_tags(html))
     assert "Pending, retrying" in html
     [sent] = re.findall(r"<pre[^>]*><code>([^<]*)", html)

@@ -159,13 +159,13 @@ class SwitchOn(EndpointAction, Button):
 class SendTestEvent(EndpointAction, Button):
     def run(self) -> str:
         services.send_test_event(self.endpoint, by=self.user)
-        return "A test event was added."
+        return "A test event is being sent: its result is shown below."
 
 
 class SendFailedAgain(EndpointAction, Button):
     def run(self) -> str:
         count = services.send_again(self.endpoint, by=self.user)
-        return f"Deliveries to send again: {count:,}."
+        return f"Deliveries that are being sent again: {count:,}."
 
 
 class SendAgain(EndpointAction, Button):
@@ -174,4 +174,4 @@ class SendAgain(EndpointAction, Button):
     def run(self) -> str:
         if not services.send_again(self.endpoint, by=self.user, only=self.obj):
             raise Refused("Nothing was changed: it is being sent already.")
-        return "It was added to those that are sent again."
+        return "It is being sent again: its result is shown below."

@@ -16,7 +16,7 @@ from django.utils.safestring import SafeString
 from audit.logs import LogAdmin
 from config.api.responses import as_json
 from config.console import lists
-from config.console.formatting import clock_tag
+from config.console.formatting import Bad, clock_tag
 from config.console.identify import Kind
 from config.console.links import DOCUMENT, ENDPOINT, WORKSPACE, page_link
 from config.templatetags.console import copyable
@@ -24,6 +24,7 @@ from events.models import EventType
 from events.serializers import event_of
 from events.webhooks.admin.actions import SendAgain, may_change
 from events.webhooks.models import TEST_EVENT, Attempt, Delivery, DeliveryState, Endpoint
+from events.webhooks.monitoring import delivers
 from workspaces.api_access import access_warning
 
 SOON = "as soon as possible"
@@ -55,6 +56,9 @@ class DeliveryAdmin(LogAdmin):
         attempts = Prefetch("attempt_set", Attempt.objects.order_by("number"))
         rows: QuerySet[Delivery] = super().rows(request).annotate(document_title=title)
         return rows.prefetch_related(attempts).select_related("endpoint__workspace")
+
+    def warnings(self, request: HttpRequest) -> list[str]:
+        return [*filter(None, [unsent()]), *super().warnings(request)]
 
     def line(self, request: HttpRequest, row: Any) -> lists.Line:
         word, colour, when = state_of(row)
@@ -112,8 +116,18 @@ def held(endpoint: Endpoint) -> str:
 
 def in_words(attempt: Attempt) -> str:
     """How it ended; of a later one than the first, also its number and time."""
-    outcome = attempt.outcome.rstrip(".")
     if attempt.number == 1:
-        return outcome
+        return reason(attempt)
     at = clock_tag(attempt.started_at)
-    return format_html("attempt {} at {}: {}", attempt.number, at, outcome)
+    return format_html("attempt {} at {}: {}", attempt.number, at, reason(attempt))
+
+
+def reason(attempt: Attempt) -> str:
+    """How it ended, to go on in a sentence."""
+    return attempt.outcome[0].lower() + attempt.outcome[1:].rstrip(".")
+
+
+def unsent() -> SafeString:
+    """That the service sends nothing at present; "" if it does."""
+    text = "The service sends no webhooks at present. Deliveries wait; you need not do anything."
+    return SafeString("") if delivers() else Bad(text)

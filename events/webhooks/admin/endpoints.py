@@ -23,9 +23,9 @@ from config.console.object_page import ObjectPage
 from events.models import KEEP_DAYS
 from events.webhooks import services
 from events.webhooks.admin import actions
-from events.webhooks.admin.deliveries import held, is_being_sent
+from events.webhooks.admin.deliveries import held, is_being_sent, reason, unsent
 from events.webhooks.models import PENDING, UNDELIVERED, Delivery, DeliveryState, Endpoint
-from events.webhooks.monitoring import MOST_COUNTED, delivers
+from events.webhooks.monitoring import MOST_COUNTED
 from events.webhooks.policy import FAILING_DAYS, KEEP
 from workspaces.api_access import access_warning
 
@@ -153,12 +153,6 @@ def chart(endpoint: Endpoint) -> SafeString:
     return bar_chart(bars, label="Deliveries by day", names=("delivered", "not delivered"))
 
 
-def unsent() -> SafeString:
-    """That the service sends nothing at present; "" if it does."""
-    text = "The service sends no webhooks at present. Deliveries wait; you need not do anything."
-    return SafeString("") if delivers() else Bad(text)
-
-
 def explanation(endpoint: Endpoint, subject: str = "It") -> SafeString:
     """Why it receives nothing, or fails, and what to do about it; "" if all is well."""
     if endpoint.deleted_at:
@@ -194,7 +188,7 @@ def failure(endpoint: Endpoint, subject: str) -> SafeString:
         "without success, the webhook is switched off.",
         subject,
         ago_with_exact(endpoint.failing_since or endpoint.created_at),
-        f": {last.outcome.rstrip('.')}" if last else "",
+        f": {reason(last)}" if last else "",
         f"{len(waits):,}" if len(waits) < MOST_COUNTED else f"{MOST_COUNTED:,} or more",
         format_html("at {}", clock_tag(first)) if first and first > timezone.now() else "due now",
         FAILING_DAYS,
