@@ -12,11 +12,9 @@ from django.contrib.admin.views.main import ChangeList
 from django.db.models import Q
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.template.loader import render_to_string
-from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from audit.scope import WORKSPACE, ScopedAdmin, scope_of
-from config.console.formatting import Bad, isolated
+from audit.scope import WORKSPACE, ScopedAdmin
 from config.console.identify import Kind
 from config.console.links import filtered
 from config.console.lists import OPEN, Line, LogChangeList, LogFilter
@@ -44,18 +42,6 @@ class LogAdmin(ScopedAdmin):
         if OPEN in request.GET:
             request.open = self.visible_or_404(request, request.GET[OPEN])  # type: ignore[attr-defined]
         return super().changelist_view(request, *args, **kwargs)
-
-    def warnings(self, request: HttpRequest) -> list[str]:
-        """Also that the workspace that is looked at is suspended."""
-        warnings = super().warnings(request)
-        workspace = scope_of(request).workspace
-        if workspace is None or not workspace.suspended:
-            return warnings
-        text = (
-            '{} is suspended: its keys are refused, and deliveries wait. <a href="{}">See why</a>'
-        )
-        url = workspace.get_absolute_url()
-        return [Bad(format_html(text, isolated(workspace), url)), *warnings]
 
     def panel(self, request: HttpRequest, title: str, rows: Iterable[Any], url: str) -> SafeString:
         """Some rows, for the start page, and a link to the list."""

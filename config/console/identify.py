@@ -5,6 +5,7 @@ The sections say where (`SectionAdmin.find`): first those of things, then the lo
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from enum import StrEnum
 from ipaddress import ip_address
 from typing import Any
@@ -72,16 +73,9 @@ def meanings(text: str) -> Iterator[tuple[Kind, str]]:
             yield kind, match[1]
     if _EMAIL.fullmatch(text):
         yield Kind.EMAIL, text
-    elif address := _address(text):
-        yield Kind.ADDRESS, address
-    elif host := _HOST.fullmatch(text):
+    with suppress(ValueError):
+        yield Kind.ADDRESS, str(ip_address(text))
+    if host := _HOST.fullmatch(text):
         yield Kind.HOST, host[1]
         text = host[1]  # what follows the host may be a secret
     yield Kind.TEXT, text
-
-
-def _address(text: str) -> str:
-    try:
-        return str(ip_address(text))
-    except ValueError:
-        return ""
