@@ -107,8 +107,10 @@ def counter(**kwargs: Any) -> list[CheckMessage]:
 
 
 @asks_service("config.003", "readyz counter", hint="Check REDIS_URL, and that Redis may write.")
-def redis() -> None:
+def redis() -> list[CheckMessage]:
     cache.check()
+    text = "Requests are counted in the process, without Redis."
+    return [Info(text)] if settings.COUNT_IN_PROCESS else []
 
 
 def _run(*command: str) -> str:

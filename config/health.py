@@ -129,6 +129,7 @@ def _run() -> Checks:
         return Checks(at, [Error("The checks themselves have failed. The log says why.")], [])
     finally:
         connection.close()
+    found.sort(key=lambda each: each.id or "")
     problems = [each for each in found if each.level >= WARNING and not each.is_silenced()]
     problems.sort(key=lambda each: -each.level)
     return Checks(at, problems, [each.msg for each in found if each.level < WARNING])

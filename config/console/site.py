@@ -27,7 +27,7 @@ from config.time_outs import part_limits
 logger = logging.getLogger(__name__)
 
 PART_SECONDS = 2.0  # for a statement of a part of the start page
-KEPT, WAIT_SECONDS = timedelta(minutes=1), 1.0  # of the checks' result, and for a new one
+KEPT, WAIT_SECONDS = timedelta(minutes=1), 2.0  # of the checks' result, and for a new one
 
 
 class ConsoleSite(admin.AdminSite):

@@ -13,13 +13,14 @@ from config import health
 from config.console.formatting import Bad, code_spans
 
 LONGEST_SECONDS = 10.0  # that the page waits for the checks
-RUNNING = "The checks are still running. Open this page again in a minute."
+# `console.js` waits for it.
+RUNNING = SafeString("<span data-live>The checks are running; their result appears here.</span>")
 
 
 def lines(checks: health.Checks | None, *, for_operators: bool = True) -> list[SafeString]:
     """HTML: the errors; for operators also warnings, and what to do about each."""
     if checks is None:
-        return [SafeString(RUNNING)]
+        return [RUNNING]
     found = []
     for each in checks.problems:
         if for_operators or each.is_serious():
