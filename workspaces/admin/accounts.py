@@ -71,7 +71,7 @@ class AccountsAdmin(SectionAdmin):
     }
     list_filter = (RoleFilter, StateFilter)
     ordering = ("username",)
-    lookups = ("is_active__exact", "is_superuser__exact", "groups__id__exact")
+    lookups = ("role", "state")
     search_fields = ("username", "first_name", "last_name", "email")
     search_help_text = "Any part of a name, or of an e-mail address"
 
