@@ -13,7 +13,6 @@ from config import health
 from config.console.formatting import Bad, code_spans
 
 LONGEST_SECONDS = 10.0  # that the page waits for the checks
-# `console.js` waits for it.
 RUNNING = SafeString("<span data-live>The checks are running; their result appears here.</span>")
 
 
