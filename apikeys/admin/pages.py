@@ -4,7 +4,6 @@ from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
-from django.utils.html import format_html
 
 from apikeys.admin.warnings import refusals, sentence
 from apikeys.forms import NewKeyForm, RollForm
@@ -13,7 +12,6 @@ from apikeys.usage import report
 from apikeys.usage.models import KeyUsage, RefusedRequest
 from audit.models import Action, AuditEntry
 from audit.scope import own_scope
-from config.console.formatting import isolated
 from config.console.links import LOG, REFUSED, filtered, parsed
 from config.console.object_page import ActionPage, ObjectPage, Prompt, Refused
 from workspaces.models import Workspace
@@ -141,14 +139,8 @@ class RollKey(NewKey):
         warnings = refusals(self.workspace)
         if self.obj.replaced_by:
             warnings.append(sentence("rolled", key=self.obj.replaced_by))
-        text = "A new key beside {}, with the same name and for the same workspace."
-        return Prompt(
-            title=f"Roll “{self.obj}”",
-            button="Roll the key",
-            sentences=[format_html(text, isolated(self.obj))],
-            warnings=warnings,
-            facts={"Workspace": self.workspace.name},
-        )
+        text = "A new key beside this one, with the same name and for the same workspace."
+        return Prompt(f"Roll “{self.obj}”", "Roll the key", [text], warnings)
 
     def issue(self, **new: Any) -> tuple[ApiKey, str]:
         try:

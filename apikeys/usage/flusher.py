@@ -23,7 +23,6 @@ from config.connections import UNAVAILABLE, fetch
 logger = logging.getLogger(__name__)
 
 LOCK = 0x7265667573  # an arbitrary number, unique among our advisory locks
-
 _lock = threading.Lock()  # the end of the process waits for what the thread is writing
 
 

@@ -7,6 +7,7 @@ import logging
 from collections.abc import Callable, Hashable
 from datetime import date, datetime
 from threading import Lock
+from typing import Any
 from uuid import UUID
 
 from django.http import HttpRequest
@@ -29,7 +30,6 @@ SENT_LENGTH = 120  # characters that are kept of a refused request's path and us
 
 # By key or network and minute, then by what else is equal.
 Rows = dict[tuple[UUID | str, datetime], dict[Hashable, RefusedRequest]]
-GetResponse = Callable[[HttpRequest], HttpResponseBase]
 
 
 class Buffer:
@@ -95,14 +95,14 @@ def fold(row: RefusedRequest, into: Rows) -> RefusedRequest:
 BUFFER = Buffer()
 
 
-def count_usage(get_response: GetResponse) -> GetResponse:
+def count_usage(get_response: Any) -> Callable[[HttpRequest], HttpResponseBase]:
     """Middleware: counts the requests of known keys, and keeps refused ones for support.
 
     It is the outermost, so that it sees the response to every request.
     """
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
-        response = get_response(request)
+        response: HttpResponseBase = get_response(request)
         try:
             _count(request, response)
         except Exception:  # it must fail no request

@@ -37,9 +37,7 @@ class KeyUsage(models.Model):
     downloads = models.BigIntegerField(default=0)  # that started; they are in `ok` too
     busiest = models.BigIntegerField(default=0)  # requests in one minute, the most
     last_at = models.DateTimeField()  # of the last request, as are its address and its client
-    address = models.CharField(
-        max_length=ADDRESS_LENGTH, blank=True
-    )  # of an ended key, the network
+    address = models.CharField(max_length=ADDRESS_LENGTH, blank=True)  # an ended key's network
     user_agent = models.CharField(max_length=TEXT_LENGTH, blank=True)
 
     class Meta:
@@ -82,7 +80,6 @@ class RefusedRequest(models.Model):
     sent_digest = ""
 
     class Meta:
-        verbose_name = "refused request"
         # Each list reads a range of one of these, newest first, from any position.
         indexes = [
             models.Index(*NEWEST_FIRST, name="refused_newest"),

@@ -136,8 +136,7 @@ def refused_panel(most: Any) -> SafeString:
 def needs_a_look() -> Iterator[tuple[UUID, str, SafeString]]:
     """Workspaces whose programs do not notice that they are refused."""
     found = kinds(refused_in_a_day().filter(status__in=LOOKS, key_id__isnull=False), "status")
-    worst_first = list(LOOKS)
-    for row in sorted(found, key=lambda row: worst_first.index(row.status)):
+    for row in sorted(found, key=lambda row: list(LOOKS).index(row.status)):
         text, key = "{} {} {} × {} in 24 hours", key_link(row, REFUSED, own=False)
         why = format_html(text, LOOKS[row.status], key, f"{row.requests:,}", row.status)
         yield row.workspace_id, row.workspace_name, Bad(why) if row.status == 401 else why

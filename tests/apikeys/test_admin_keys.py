@@ -24,7 +24,7 @@ from apikeys.models import ApiKey
 from audit.models import Action, AuditEntry
 from config.console.formatting import time_tag
 from tests.support import factories
-from tests.support.cast import create_key, form_of, page_of, raw_of
+from tests.support.cast import create_key, form_of, page_of, raw_of, text_of
 from tests.support.client import get
 from tests.support.database import privileges
 from tests.support.factories import Tenant, at
@@ -47,6 +47,17 @@ def test_key_list_says_all_of_a_key_that_may_be_seen(acme: Tenant, ada: Client) 
     assert 'datetime="2026-01-05T10:00:00+00:00"' in html
     assert acme.raw not in html
     assert key.digest not in html
+
+
+def test_key_list_says_an_end_in_few_words(acme: Tenant, ada: Client) -> None:
+    """So that one key that has ended does not make all other columns narrow."""
+    new, _ = acme.key.roll(by=acme.admin, ends_in=timedelta(days=7))
+    text = text_of(body(ada.get(LIST)))
+    end = f"{timezone.now() + timedelta(days=7):%-d %b %Y}"
+    assert f"{acme.key} Expires soon until {end} replaced by {new.prefix}… 0 requests" in text
+    text = text_of(body(ada.post(page_of(acme.key, "revoke"), follow=True)))
+    assert f"Programs that still need access have {new}" in text
+    assert f"{acme.key} Revoked just now replaced by {new.prefix}… 0 requests" in text
 
 
 def test_key_search_cuts_a_raw_key_in_the_address(acme: Tenant, ada: Client) -> None:
