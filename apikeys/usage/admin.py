@@ -86,16 +86,16 @@ class RefusedRequestAdmin(LogAdmin):
         if row.others:
             yield "Others", f"{row.others:,} different ones in this minute were only counted"
         yield "Cause", row.cause
-        if row.response_text != reason(request, row):
-            yield "Response", row.response_text
         yield "Workspace", page_link(WORKSPACE, row.workspace_name, row.workspace_id)
         yield "Address", row.address if row.key_prefix else ""  # it is who asked, without a key
         yield "User agent", row.user_agent
-        yield "Request", format_html("<code>{} {}</code>", row.method, isolated(row.path))
         kept = f"of the first one; {len(row.request_ids)} are kept" if row.requests > 1 else ""
         yield "Request id", format_html("{} {}", copyable(row.request_ids[0].hex), kept)
         if row.key_id:
             yield "Audit log", list_link(LOG, "Entries of the key", key_id__exact=row.key_id)
+        if row.response_text != reason(request, row):
+            yield "Response", row.response_text
+        yield "Request", format_html("<code>{} {}</code>", row.method, isolated(row.path))
 
 
 def reason(request: HttpRequest, row: RefusedRequest) -> str:

@@ -57,7 +57,8 @@ def invent_usage(key: ApiKey) -> None:
         busy = chance.randrange(240, 620) if day.weekday() < 5 else chance.randrange(20, 90)
         errors = chance.choice([0, 0, 0, 0, 1, 2, 3]) if day.weekday() < 5 else 0
         at = datetime.combine(day, time(9 + chance.randrange(8), chance.randrange(60)), UTC)
-        KeyUsage.objects.create(day=day, last_at=at, ok=busy, errors=errors, **of)
+        counts = {"ok": busy, "errors": errors, "busiest": busy // 9}
+        KeyUsage.objects.create(day=day, last_at=at, **counts, **of)
         refused += [_refused(key, at + timedelta(minutes=n), chance) for n in range(errors)]
     RefusedRequest.objects.bulk_create(refused)
     key.created_at -= timedelta(days=30)
