@@ -18,7 +18,7 @@ from audit.logs import LogAdmin
 from audit.scope import scope_of
 from config.console import lists
 from config.console.base import request_user
-from config.console.formatting import isolated, time_tag
+from config.console.formatting import clock_tag, isolated
 from config.console.identify import Kind
 from config.console.links import LOG, REFUSED, WORKSPACE, key_link, list_link, page_link
 from config.templatetags.console import copyable
@@ -82,7 +82,7 @@ class RefusedRequestAdmin(LogAdmin):
     def facts(self, request: HttpRequest, row: RefusedRequest) -> Iterable[tuple[str, Any]]:
         """What its line does not say already."""
         if row.requests > 1:
-            yield "Last request", time_tag(row.last_at)
+            yield "Last request", clock_tag(row.last_at)
         if row.others:
             yield "Others", f"{row.others:,} different ones in this minute were only counted"
         yield "Cause", row.cause

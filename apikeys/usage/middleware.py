@@ -5,14 +5,13 @@ Counting takes a few microseconds. It sends no query, since the client waits mea
 
 import logging
 from collections.abc import Callable, Hashable
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from threading import Lock
 from typing import Any
 from uuid import UUID
 
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
-from django.utils import timezone
 from django.utils.encoding import escape_uri_path
 
 from apikeys.usage.models import ADDRESS_LENGTH, TEXT_LENGTH, KeyUsage, RefusedRequest, clean
@@ -114,7 +113,7 @@ def count_usage(get_response: Any) -> Callable[[HttpRequest], HttpResponseBase]:
 
 def _count(request: HttpRequest, response: HttpResponseBase) -> None:
     notes: Notes = request.notes  # type: ignore[attr-defined]
-    now, status = timezone.now(), response.status_code
+    now, status = datetime.now(UTC), response.status_code
     if notes.key:
         # Only files are streamed, or sent by nginx.
         download = response.streaming or "X-Accel-Redirect" in response
