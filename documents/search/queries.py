@@ -8,8 +8,8 @@ looked at in their order. The page may then have fewer documents than asked for,
 others follow.
 
 A page costs at most NEWEST and FURTHER documents, OUTDATED rows, and MATCHES rows of each index,
-which are counted and then sorted. What has no bound are the index's lists of the tokens: they grow
-with the documents that have one.
+which are counted, and sorted if they are no more. What has no bound are the index's lists of the
+tokens: they grow with the documents that have one.
 """
 
 from datetime import datetime
@@ -25,7 +25,7 @@ from documents.search.conditions import holds, tokens, values, within, words_of
 from documents.search.parameters import Search
 
 NEWEST, FURTHER = 1_000, 8_000  # documents looked at in their order, first and as a last resort
-RECIPIENTS = 400  # of the newest documents, if recipients are asked for: each is looked up
+RECIPIENTS = 400  # instead of NEWEST if recipients are asked for: those of each are looked up
 MATCHES = 120_000  # documents of the index that are sorted for a page
 OUTDATED = 1_000  # changes that made a workspace's documents outdated
 
@@ -33,10 +33,11 @@ OUTDATED = 1_000  # changes that made a workspace's documents outdated
 # take the index of all workspaces, and might read the documents of others first.
 VISIBLE = VISIBLE_TO_KEY.replace("%s", "(SELECT %(workspace)s::uuid)")
 _ORDER = "time DESC, looked DESC"
-# An index has what is looked for, whatever the statistics of all workspaces say.
+# An index has what is looked for, whatever the statistics of all workspaces say; a sort that cannot
+# be avoided still runs. work_mem: the pages of MATCHES rows are remembered one by one.
 _SETTINGS = """
     SET LOCAL enable_seqscan = off; SET LOCAL enable_sort = off;
-    SET LOCAL max_parallel_workers_per_gather = 0; SET LOCAL jit = off;
+    SET LOCAL max_parallel_workers_per_gather = 0; SET LOCAL jit = off; SET LOCAL work_mem = '16MB';
 """
 
 
@@ -105,10 +106,16 @@ def _by_tokens(
 
     None if these are too many, or those that are outdated.
     """
-    names = {f"tokens_{n}": group for n, group in enumerate(groups)}
+    # One condition for all tokens that each match has: planning one for each could take 0.1 s.
+    lists = {"all": [group[0] for group in groups if len(group) == 1]}
+    lists |= {f"any_{n}": group for n, group in enumerate(groups) if len(group) > 1}
     hashes = "SELECT documents_token(%(workspace)s, each) FROM unnest(%({})s::text[]) AS each"
-    has_tokens = " AND ".join(f"tokens && ARRAY({hashes.format(name)})" for name in names)
-    given = given | names
+    has_tokens = " AND ".join(
+        f"tokens {'@>' if name == 'all' else '&&'} ARRAY({hashes.format(name)})"
+        for name, group in lists.items()
+        if group
+    )
+    given = given | lists
     first = f'SELECT FROM "documents_searchable" WHERE {has_tokens} LIMIT {MATCHES + 1}'  # noqa: S608
     [[matches, outdated]] = _fetch(
         f"""SELECT (SELECT count(*) FROM ({first}) AS first), (SELECT count(*) FROM (
@@ -164,10 +171,12 @@ def _sorted(
 def _behind(asked: Search, given: dict[str, Any], id: str) -> list[str]:
     """Whether the time that sorts is there, within its range, and behind the position."""
     sorts = [each for each in asked.ranges if each.time == asked.sort]
-    found = [f"{asked.sort}_at IS NOT NULL", *within(sorts)]
-    if "after_id" in given:
-        found.append(f"({asked.sort}_at, {id}) < (%(after_time)s, %(after_id)s)")
-    return found
+    if "after_id" not in given:
+        return [f"{asked.sort}_at IS NOT NULL", *within(sorts)]
+    # Nothing behind it is at the range's end, where PostgreSQL 18 would begin nevertheless.
+    sorts = [each._replace(end=None) for each in sorts]
+    behind = f"({asked.sort}_at, {id}) < (%(after_time)s, %(after_id)s)"
+    return [f"{asked.sort}_at IS NOT NULL", *within(sorts), behind]
 
 
 def _fetch(sql: str, parameters: dict[str, Any]) -> list[Any]:

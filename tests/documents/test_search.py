@@ -5,6 +5,7 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from importlib import import_module
 from itertools import chain
+from typing import Any
 from urllib.parse import quote, urlencode
 from uuid import uuid4
 
@@ -12,11 +13,13 @@ import psycopg
 import pytest
 from django.apps import apps
 from django.db import connection, transaction
+from django.http import QueryDict
 
 from config.api.errors import InvalidParameter
 from config.api.parameters import LIMIT_EXPECTED
 from config.connections import fetch
 from documents import outdated
+from documents.api.documents import DocumentPosition
 from documents.models import (
     Document,
     DocumentStatus,
@@ -34,6 +37,8 @@ from documents.search.parameters import (
     SORTS,
     TIME_EXPECTED,
     WORDS_EXPECTED,
+    Range,
+    read,
 )
 from tests.support import factories, roles
 from tests.support.cast import pages
@@ -394,17 +399,57 @@ def test_search_keeps_no_document_outdated_that_nobody_else_has_locked(acme: Ten
     assert not Outdated.objects.exists()
 
 
-def test_writing_a_row_reads_no_table_from_end_to_end(acme: Tenant) -> None:
+def test_writing_a_row_reads_no_table_or_index_from_end_to_end(acme: Tenant) -> None:
     """Else a session that began with empty tables would keep this plan while they grow."""
-    [document] = factories.listed(acme.workspace, 1)
+    document, *_ = factories.listed(acme.workspace, 50)
     factories.recipient(document, email="ada@example.com", order=1)
-    Recipient.objects.update(status=RecipientStatus.VIEWED)
-    Document.objects.update(title="Lease")
-    scans = "SELECT relname, seq_scan FROM pg_stat_xact_user_tables WHERE relname LIKE %s"
+
+    def rows_read() -> dict[str, int]:
+        """Rows and entries that this transaction has read."""
+        tables = fetch(
+            """SELECT relname, seq_tup_read + coalesce(idx_tup_fetch, 0)
+            FROM pg_stat_xact_user_tables WHERE relname LIKE %s""",
+            ["documents_%"],
+        )
+        indexes = fetch(
+            """SELECT indexrelid::regclass::text, pg_stat_get_xact_tuples_returned(indexrelid)
+            FROM pg_stat_user_indexes WHERE relname LIKE %s""",
+            ["documents_%"],
+        )
+        return dict([*tables, *indexes])
+
     with connection.cursor() as cursor:
-        cursor.execute(scans, ["documents_%"])
-        found = dict(cursor.fetchall())
-    assert found["documents_searchable"] == found["documents_outdated"] == 0
+        cursor.execute("SET LOCAL enable_seqscan = off")  # for the statements of this test
+    before = rows_read()
+    Recipient.objects.filter(document=document).update(status=RecipientStatus.VIEWED)
+    Document.objects.filter(pk=document.pk).update(title="Lease")
+    read_now = {name: number - before[name] for name, number in rows_read().items()}
+    assert not {name: number for name, number in read_now.items() if number >= 50}
+
+
+@pytest.mark.parametrize("sort", ["created", "completed"])
+def test_a_deep_page_of_a_range_costs_what_one_without_a_range_does(
+    acme: Tenant, monkeypatch: pytest.MonkeyPatch, sort: str
+) -> None:
+    factories.listed(acme.workspace, 2_000, completed_at=START)
+    last = Document.objects.order_by("created_at", "id")[20:21].get()
+    after = DocumentPosition(getattr(last, f"{sort}_at"), last.pk)
+    statements = list[tuple[str, Any]]()
+    run = queries._fetch
+
+    def recording(sql: str, parameters: Any) -> Any:
+        statements.append((sql, parameters))
+        return run(sql, parameters)
+
+    monkeypatch.setattr(queries, "_fetch", recording)
+    whole = read(QueryDict(f"sort={sort}"))
+    for asked in (whole, whole._replace(ranges=(Range(sort, None, at("2030-01-01 00:00:00")),))):
+        queries.search(acme.workspace.pk, asked, after, 5)
+    without, within = (
+        run(f"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) {sql}", parameters)[0][0][0]["Plan"]
+        for sql, parameters in statements
+    )
+    assert within["Shared Hit Blocks"] <= without["Shared Hit Blocks"] + 2
 
 
 def test_search_goes_on_behind_a_row_whose_document_is_gone(
