@@ -134,11 +134,16 @@ class AuditEntryAdmin(LogAdmin):
     def get_filter_form(self, request: HttpRequest) -> AuditLogFilter:
         return AuditLogFilter(request.GET, scope_of(request).everything)
 
+    def warnings(self, request: HttpRequest) -> list[str]:
+        """Also, for all: that it is late to be sealed, or was found damaged."""
+        seals = [] if self.health(request) else seal_warnings()
+        return [*super().warnings(request), *seals]
+
     def health(self, request: HttpRequest) -> dict[str, list[str]]:
-        """If it is sealed: that it is late, or was found damaged. That concerns all who read it."""
-        if not keys.set_up():
+        """The seals, for admins: a check shows them on the start page of those who see all."""
+        if scope_of(request).everything or not keys.set_up():
             return {}
-        return {"audit log": [Bad(code_spans(text)) for text in state.read().warnings()]}
+        return {"audit log": seal_warnings()}
 
     def panels(self, request: HttpRequest) -> list[SafeString]:
         """The last entries of the workspace that is looked at, without those of little interest."""
@@ -281,3 +286,7 @@ def safe(cell: Any) -> Any:
         return cell
     marked = _FORMULA.sub(r"\1'\2", cell)
     return f"'{marked}" if marked.startswith(_BLANK) else marked
+
+
+def seal_warnings() -> list[str]:
+    return [Bad(code_spans(text)) for text in state.read().warnings()]

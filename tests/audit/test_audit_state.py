@@ -72,26 +72,29 @@ def test_witness_bucket_has_each_checkpoint(bucket: Any) -> None:
     assert Bucket().newest() == second.note
 
 
-def test_late_seals_and_damage_warn(as_owner: None, sam: Client, settings: Any) -> None:
-    urls = (HISTORY, reverse("admin:index"))
+def test_late_seals_and_damage_warn(
+    as_owner: None, sam: Client, ada: Client, settings: Any
+) -> None:
+    """On the start page of those who see all, a check does."""
+    pages = ((sam, HISTORY), (ada, HISTORY), (ada, reverse("admin:index")))
     seals.seal()
-    for url in urls:
-        assert banners(sam, url) == []
+    for client, url in pages:
+        assert banners(client, url) == []
     [old] = seals.written()
     seals.grow_older(old, minutes=25)
-    for url in urls:
-        [late] = banners(sam, url)
+    for client, url in pages:
+        [late] = banners(client, url)
         assert f"{LATE} for 25 minutes" in late
         assert "<code>manage.py seal_audit --follow</code>" in late
     seals.found_damaged()
-    for url in urls:
-        damaged, late = banners(sam, url)
+    for client, url in pages:
+        damaged, late = banners(client, url)
         assert DAMAGED in damaged
         assert "<code>manage.py verify_audit</code>" in damaged
     seals.seal()
     settings.AUDIT_DAMAGE_SETTLED = f"{state.read().damaged_at:%Y-%m-%dT%H:%M:%SZ}"
-    for url in urls:
-        assert banners(sam, url) == []
+    for client, url in pages:
+        assert banners(client, url) == []
 
 
 def test_an_installation_that_does_not_seal_says_nothing_of_seals(
