@@ -16,7 +16,6 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db.models import Q, QuerySet
-from django.db.models.fields.tuple_lookups import Tuple, TupleLessThan
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
@@ -46,8 +45,9 @@ class ListPage:
 def page_after(rows: QuerySet[Any], last: Any, size: int) -> ListPage:
     """The newest rows, or the newest of those that are older than a row."""
     if last is not None:
-        position = (last.created_at, last.pk)
-        rows = rows.filter(TupleLessThan(Tuple("created_at", "id"), position))
+        # No comparison of rows: PostgreSQL 18 would begin at the end of the days, and read on.
+        older = Q(created_at__lt=last.created_at) | Q(pk__lt=last.pk)
+        rows = rows.filter(older, created_at__lte=last.created_at)
     found = list(rows.order_by("-created_at", "-id")[: size + 1])
     return ListPage(found[:size], found[size - 1].pk if len(found) > size else None)
 

@@ -7,8 +7,9 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from audit.models import Action, AuditEntry
+from config.console.lists import page_after
 from tests.support.cast import nodes, plan
-from tests.support.factories import Tenant, uid
+from tests.support.factories import Tenant, at, uid
 from tests.support.staff import (
     HISTORY,
     analyze,
@@ -66,7 +67,7 @@ def indexes(queries: list[str], query: str = "") -> set[str]:
         for node in nodes(plan(sql)):
             assert node["Node Type"] != "Seq Scan", sql
             if node.get("Index Name") == "audit_newest" and "after=" in query:
-                assert "ROW(created_at, id) < ROW(" in node["Index Cond"]
+                assert "created_at <= " in node["Index Cond"]
             found.add(node.get("Index Name", ""))
     return found - {"", "audit_auditentry_pkey"}
 
@@ -131,3 +132,16 @@ def test_box_in_the_header_reads_an_index_of_the_log(
         read = indexes([query["sql"] for query in captured])
         assert {each for each in read if each.startswith("audit_")}, text
         assert not read & {"audit_newest", "audit_changes"}, text
+
+
+def test_a_deep_page_of_days_begins_at_its_position(busy: Tenant) -> None:
+    """PostgreSQL 18 would begin at the end of the days, for each batch of an export."""
+    last = AuditEntry.objects.order_by("created_at", "id")[50]
+    rows = AuditEntry.objects.filter(created_at__lt=at("2030-01-01 00:00:00"))
+    with CaptureQueriesContext(connection) as queries:
+        page_after(rows, last, 5)
+    explained = f"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) {queries[-1]['sql']}"
+    with connection.cursor() as cursor:
+        cursor.execute(explained)
+        [[[found]]] = cursor.fetchall()
+    assert found["Plan"]["Shared Hit Blocks"] < 10
