@@ -36,6 +36,11 @@ from config.templatetags.console import copyable
 
 BATCH = 2000  # entries that an export reads and sends at a time; no more are ever in memory
 LATEST = 5  # on the start page
+# For admins. The operator reads what is wrong, and what to do about it.
+SEALS = Bad(
+    "<b>The seals of the audit log are late, or do not fit.</b> The service’s operator must find "
+    "out why. Until then, a change of an entry might not show."
+)
 MINOR = Q(action__in=[Action.FILE_IMPORTED, Action.DOCUMENT_VIEWED])  # the import has an entry
 KINDS = {"downloads": ~NO_DOWNLOADS, "changes": NO_DOWNLOADS}
 # An export may be of one workspace; a key has one.
@@ -135,15 +140,17 @@ class AuditEntryAdmin(LogAdmin):
         return AuditLogFilter(request.GET, scope_of(request).everything)
 
     def warnings(self, request: HttpRequest) -> list[str]:
-        """Also, for all: that it is late to be sealed, or was found damaged."""
-        seals = [] if self.health(request) else seal_warnings()
-        return [*super().warnings(request), *seals]
+        """Also, for those who see all: that it is late to be sealed, or was found damaged."""
+        found = super().warnings(request)
+        if scope_of(request).everything:
+            found += [Bad(code_spans(text)) for text in state.read().warnings()]
+        return found
 
     def health(self, request: HttpRequest) -> dict[str, list[str]]:
         """The seals, for admins: a check shows them on the start page of those who see all."""
         if scope_of(request).everything or not keys.set_up():
             return {}
-        return {"audit log": seal_warnings()}
+        return {"audit log": [SEALS] if state.read().warnings() else []}
 
     def panels(self, request: HttpRequest) -> list[SafeString]:
         """The last entries of the workspace that is looked at, without those of little interest."""
@@ -286,7 +293,3 @@ def safe(cell: Any) -> Any:
         return cell
     marked = _FORMULA.sub(r"\1'\2", cell)
     return f"'{marked}" if marked.startswith(_BLANK) else marked
-
-
-def seal_warnings() -> list[str]:
-    return [Bad(code_spans(text)) for text in state.read().warnings()]

@@ -75,14 +75,14 @@ class LogAdmin(ScopedAdmin):
     # --- Its URL
 
     def find(self, request: HttpRequest, kind: Kind, text: str) -> str:
-        """The only row that one of the filters finds, opened, or the list with this filter."""
+        """The list with the filter that finds something; if that is one row, it is opened."""
         for name in self.finds.get(kind, ()):
             form = self.filter_form(QueryDict(urlencode({name: text})))
             found = form.condition() if form.is_valid() else Q(pk__in=[])
             # In no order: the newest first could be looked for through the whole table.
             rows = self.openable(request).filter(found).order_by()[:2]
             if len(rows) == 1:
-                return self.url_of(rows[0])
+                return self.url_in(rows[0].workspace_id, **{OPEN: rows[0].pk, name: text})
             if rows:
                 own = rows[0].workspace_id if self.shows_one_workspace(request) else None
                 return self.url_in(own, **{name: text})

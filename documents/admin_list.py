@@ -38,7 +38,7 @@ class CustomerForm(forms.Form):
         label="Which customer?",
         required=False,
         max_length=TEXT_MAX,
-        widget=forms.TextInput({"autofocus": True}),
+        widget=forms.TextInput({"autofocus": True, "placeholder": "The beginning of its name"}),
     )
 
     def clean(self) -> None:
