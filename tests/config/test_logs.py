@@ -84,11 +84,12 @@ def revoked(tenant: Tenant) -> str:
 
 def test_log_has_the_reason_of_a_401(acme: Tenant, access_log: AccessLog) -> None:
     ended, unknown, raw = "unknown, revoked, expired or deleted key", keys.generate(), revoked(acme)
+    no_key = "what was sent does not have the form of a key: it has"
     for sent, prefix, reason in (
         (None, None, "no Authorization header"),
         ("Basic abc", None, "the Authorization header is not of the form Bearer dtd_…"),
-        ("Bearer dtd_hunter2", None, ended),
-        (f"Bearer dtd_{'x' * 39}", None, ended),
+        ("Bearer dtd_hunter2", None, f"{no_key} 11 characters"),
+        (f"Bearer dtd_{'x' * 39}", None, f"{no_key} 43 characters"),
         (f"Bearer {unknown}", unknown[:12], ended),
         (f"Bearer {raw}", raw[:12], ended),
     ):
