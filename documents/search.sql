@@ -108,7 +108,8 @@ BEGIN
     SET folded_title = made.folded_title, created_at = made.created_at, sent_at = made.sent_at,
         completed_at = made.completed_at, expires_at = made.expires_at, tokens = made.tokens
     FROM public.documents_made_searchable(locked) AS made
-    WHERE written.document_id = made.document_id AND written IS DISTINCT FROM made;
+    WHERE written.document_id = ANY (locked) AND written.document_id = made.document_id
+        AND written IS DISTINCT FROM made;
 END
 $$;
 
