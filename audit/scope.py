@@ -106,7 +106,7 @@ class ScopedAdmin(SectionAdmin):
     """
 
     seen_by: Sequence[str] = (READ_ALL, ADMINS)
-    lookups = (WORKSPACE,)
+    links = (WORKSPACE,)
 
     def scope(self, request: HttpRequest) -> Scope:
         return scope_of(request)

@@ -49,7 +49,7 @@ class SectionAdmin(admin.ModelAdmin):  # type: ignore[type-arg] # generic only i
     menu_position = 50  # from left to right
     add_text = ""  # of the button that leads to the form for a new one
     pages: Mapping[str, type[View]] = {}  # by the last part of their URLs
-    lookups: tuple[str, ...] = ()  # the list's filters; Django's check lets any field be one
+    links: tuple[str, ...] = ()  # the filters that only links set
     show_facets = admin.ShowFacets.NEVER
     actions = None
     list_per_page = 50
@@ -85,7 +85,10 @@ class SectionAdmin(admin.ModelAdmin):  # type: ignore[type-arg] # generic only i
         ]
 
     def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
-        return lookup in self.lookups and "\0" not in value  # which PostgreSQL cannot store
+        """Only the list's filters; Django would let any field be one."""
+        filters = self.get_list_filter(request)
+        offered = {getattr(each, "parameter_name", f"{each}__exact") for each in filters}
+        return lookup in {*offered, *self.links} and "\0" not in value  # which is in no text
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
         return SectionList

@@ -71,7 +71,6 @@ class AccountsAdmin(SectionAdmin):
     }
     list_filter = (RoleFilter, StateFilter)
     ordering = ("username",)
-    lookups = ("role", "state")
     search_fields = ("username", "first_name", "last_name", "email")
     search_help_text = "Any part of a name, or of an e-mail address"
 

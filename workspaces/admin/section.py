@@ -77,7 +77,6 @@ class WorkspaceAdmin(SectionAdmin):
     search_fields = ("name", "memberships__user__username__iexact", "^id")
     search_help_text = "A part of a name, a member’s e-mail, or the beginning of an id"
     ordering = ("name", "id")
-    lookups = ("suspended__exact", "plan__exact")
 
     # --- Who sees what
 
