@@ -44,9 +44,9 @@ class CustomerForm(forms.Form):
     def clean(self) -> None:
         """Sets `meant`: the workspaces that may be meant, and what is looked for in each."""
         name, text = self.cleaned_data.get("customer"), self.cleaned_data.get("q", "")
-        starting: QuerySet[Workspace] = Workspace.objects.filter(name__istartswith=name or "")
-        found = (starting if name else named_in(text)).order_by("name", "id")[:MOST_CUSTOMERS]
-        self.meant = [(each, text if name else without(each.name, text)) for each in found]
+        found = Workspace.objects.filter(name__istartswith=name) if name else named_in(text)
+        customers = found.order_by("name", "id")[:MOST_CUSTOMERS]
+        self.meant = [(each, text if name else without(each.name, text)) for each in customers]
         if name and not self.meant:
             self.add_error(None, "No customer’s name begins so.")
         if len(self.meant) > 1:
@@ -126,6 +126,8 @@ class DocumentChangeList(LogChangeList):
     def empty_text(self) -> str:
         if self.older_url:
             return "Nothing matches on this page. Older documents may match."
+        if self.chips:
+            return "Nothing matches all of these filters."
         if text := self.form.cleaned_data.get("q"):
             return f"No document has “{text}” in its title, or as a recipient’s whole e-mail."
         return "No documents."

@@ -57,7 +57,7 @@ class EndpointPage(ObjectPage):
         newest = log.rows(self.request).filter(endpoint=endpoint).order_by(*NEWEST_FIRST)[:SHOWN]
         return {
             "title": endpoint.name,
-            "warnings": filter(None, [unsent(), explanation(endpoint)]),
+            "warnings": [each for each in (unsent(), explanation(endpoint)) if each],
             "endpoint": endpoint,
             # What follows the host may be a secret.
             "address": endpoint.url if may_change else endpoint.public_url,
@@ -140,7 +140,7 @@ class EndpointAdmin(ScopedAdmin):
 def chart(endpoint: Endpoint) -> SafeString:
     """HTML: its deliveries of the last 30 days (UTC), a bar for each day.
 
-    "" if no two days have any. It reads a range of an index: 100,000 deliveries in about 0.1 s.
+    "" if no two days have any. It reads a range of an index: 100,000 deliveries in about 0.2 s.
     """
     delivered = Q(state=DeliveryState.DELIVERED)
     rows = endpoint.deliveries.values_list(TruncDate("created_at")).annotate(
