@@ -50,9 +50,8 @@ class BearerKeyAuthentication(BaseAuthentication):
         notes.key_prefix, notes.key_digest = keys.loggable(raw), keys.digest(raw)
         found: list[ActiveKey] = fetch_with_retry(_ACTIVE, (notes.key_digest,), ActiveKey)
         if not found:
-            known = "unknown, revoked, expired or deleted key"
-            raise InvalidKey(
-                reason=known if notes.key_prefix else f"{NO_KEY} {len(raw)} characters"
-            )
+            if not notes.key_prefix:
+                raise InvalidKey(reason=f"{NO_KEY} {len(raw)} characters")
+            raise InvalidKey(reason="unknown, revoked, expired or deleted key")
         notes.key = found[0]
         return None, found[0]

@@ -237,9 +237,9 @@ class Searchable(models.Model):
 
 
 class Outdated(models.Model):
-    """A document whose Searchable another transaction had locked when it changed.
+    """A change of a document that is not yet in its Searchable, which somebody else had locked.
 
-    It has no workspace if that transaction has yet to add the document.
+    It has no workspace if the document was not there: to be added, or deleted.
     """
 
     document_id = models.UUIDField(db_index=True)

@@ -62,8 +62,8 @@ $$;
 -- Writes the rows of documents that have changed, or whose recipients have. It never waits, so that writers
 -- who change recipients of the same documents in different orders neither wait for each other nor deadlock:
 -- where another transaction has locked a row, the document becomes outdated, and searches look at the document
--- itself until housekeeping has written the row. Only who has locked the documents adds and deletes their rows:
--- has_documents. enable_seqscan: a session keeps its plans, also those that it made while the tables were empty.
+-- itself until housekeeping has written the row. has_documents: whether rows may be added and deleted. Who calls it
+-- so has locked the documents, or has emptied a table. enable_seqscan: a session keeps its plans, also those that it made while the tables were empty.
 CREATE OR REPLACE FUNCTION documents_write_searchable(ids uuid[], has_documents boolean) RETURNS void
     LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_seqscan = off AS $$
 DECLARE

@@ -119,12 +119,13 @@ def kinds(rows: QuerySet[RefusedRequest], *fields: str) -> list[Any]:
 def refused_panel(most: Any) -> SafeString:
     """HTML: how many requests were refused, and some rows of a log."""
     sums = refused_in_a_day().values("status").annotate(Sum("requests"), Sum("others"))
-    by_status: Counter[int | None] = Counter()
-    for status, requests, others in sums.values_list("status", "requests__sum", "others__sum"):
-        by_status.update({status: requests, None: others})
+    by_status, others = Counter[int](), 0
+    for each in sums:
+        by_status[each["status"]] = each["requests__sum"]
+        others += each["others__sum"]
     day = filtered(REFUSED, within="24h")
     figures = [
-        ("in all", by_status.total(), day),
+        ("in all", by_status.total() + others, day),
         ("over the limit", by_status[429], f"{day}&status__exact=429"),
         ("500, errors of ours", by_status[500], f"{day}&status__exact=500"),
         ("503, out of reach", by_status[503], f"{day}&status__exact=503"),
@@ -137,6 +138,7 @@ def needs_a_look() -> Iterator[tuple[UUID, str, SafeString]]:
     """Workspaces whose programs do not notice that they are refused."""
     found = kinds(refused_in_a_day().filter(status__in=LOOKS, key_id__isnull=False), "status")
     for row in sorted(found, key=lambda row: list(LOOKS).index(row.status)):
-        text, key = "{} {} {} × {} in 24 hours", key_link(row, REFUSED, own=False)
+        key = key_link(row, REFUSED, own=False)
+        text = "{} {} {} × {} in 24 hours"
         why = format_html(text, LOOKS[row.status], key, f"{row.requests:,}", row.status)
         yield row.workspace_id, row.workspace_name, Bad(why) if row.status == 401 else why

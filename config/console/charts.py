@@ -29,12 +29,12 @@ def bar_chart(
         names: what the numbers of a bar are, such as "successful" and "refused".
         small: for a cell of a table; it has no axis.
     """
-    highest, second = sorted((bar.number + bar.red for bar in bars), reverse=True)[:2]
-    if not second:
+    heights = [bar.number + bar.red for bar in bars]
+    if sum(height > 0 for height in heights) < 2:
         return SafeString("")
     context = {
         "bars": [(bar, _in_words(bar, names)) for bar in bars],
-        "highest": highest,
+        "highest": max(heights),
         "label": label,
         "small": small,
         "ticks": [bars[0].when, bars[len(bars) // 2].when, bars[-1].when],

@@ -31,7 +31,7 @@ KEPT, WAIT_SECONDS = timedelta(minutes=1), 2.0  # of the checks' result, and for
 
 
 class ConsoleSite(admin.AdminSite):
-    """The console: sections, each of which is a `SectionAdmin` and says who sees it."""
+    """The console. Its sections are `SectionAdmin`s; each of them says who sees it."""
 
     index_title = "Overview"
     # It would send links without their last slash to the sign-in form, with the link in the URL.

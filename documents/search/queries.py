@@ -106,16 +106,15 @@ def _by_tokens(
 
     None if these are too many, or those that are outdated.
     """
-    # One condition for all tokens that each match has: planning one for each could take 0.1 s.
-    lists = {"all": [group[0] for group in groups if len(group) == 1]}
-    lists |= {f"any_{n}": group for n, group in enumerate(groups) if len(group) > 1}
     hashes = "SELECT documents_token(%(workspace)s, each) FROM unnest(%({})s::text[]) AS each"
-    has_tokens = " AND ".join(
-        f"tokens {'@>' if name == 'all' else '&&'} ARRAY({hashes.format(name)})"
-        for name, group in lists.items()
-        if group
-    )
-    given = given | lists
+    any_of = {f"any_{n}": group for n, group in enumerate(groups) if len(group) > 1}
+    conditions = [f"tokens && ARRAY({hashes.format(name)})" for name in any_of]
+    # One condition for these: planning one for each could take 0.1 s.
+    all_of = [group[0] for group in groups if len(group) == 1]
+    if all_of:
+        conditions.append(f"tokens @> ARRAY({hashes.format('all')})")
+    has_tokens = " AND ".join(conditions)
+    given = given | any_of | {"all": all_of}
     first = f'SELECT FROM "documents_searchable" WHERE {has_tokens} LIMIT {MATCHES + 1}'  # noqa: S608
     [[matches, outdated]] = _fetch(
         f"""SELECT (SELECT count(*) FROM ({first}) AS first), (SELECT count(*) FROM (
@@ -173,7 +172,8 @@ def _behind(asked: Search, given: dict[str, Any], id: str) -> list[str]:
     sorts = [each for each in asked.ranges if each.time == asked.sort]
     if "after_id" not in given:
         return [f"{asked.sort}_at IS NOT NULL", *within(sorts)]
-    # Nothing behind it is at the range's end, where PostgreSQL 18 would begin nevertheless.
+    # What is behind the position is before the range's end too. If PostgreSQL 18 knew both, it
+    # would begin at the end, and read all that is before the position.
     sorts = [each._replace(end=None) for each in sorts]
     behind = f"({asked.sort}_at, {id}) < (%(after_time)s, %(after_id)s)"
     return [f"{asked.sort}_at IS NOT NULL", *within(sorts), behind]

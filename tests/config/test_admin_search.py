@@ -7,7 +7,6 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from documents.models import Document
 from events.webhooks.models import Endpoint
 from tests.support import factories
 from tests.support.cast import page_of
@@ -119,16 +118,21 @@ def test_box_looks_for_anything_else_as_a_title(acme: Tenant, ada: Client) -> No
     assert "No document has “nothing” in its title" in body(ada.get(target(ada, "nothing")))
 
 
+def pages_of_alike(*tenants: Tenant) -> list[str]:
+    """The pages of documents that only their workspace tells apart."""
+    documents = [factories.document(each.workspace, title="Mutual NDA") for each in tenants]
+    for document in documents:
+        factories.recipient(document, email="tenant@x.example")
+    return [page_of(document) for document in documents]
+
+
 @pytest.mark.parametrize(
     "text", ["Mutual NDA Acme", "acme mutual", "ACME tenant@x.example", "mutual – Acme"]
 )
 def test_box_understands_a_customer_s_name_beside_a_title_or_a_recipient(
     acme: Tenant, umbrella: Tenant, sam: Client, text: str
 ) -> None:
-    for tenant in (acme, umbrella):
-        document = factories.document(tenant.workspace, title="Mutual NDA")
-        factories.recipient(document, email="tenant@x.example")
-    page = page_of(Document.objects.get(workspace=acme.workspace))
+    page, _ = pages_of_alike(acme, umbrella)
     found = sam.post(SEARCH, {"q": text}, follow=True)
     assert found.redirect_chain[-1][0] == page
     assert sam.get(DOCUMENTS, {"q": "acme"})["Location"] == page
@@ -145,14 +149,12 @@ def test_support_names_the_customer_of_a_title_or_a_recipient(
     acme: Tenant, umbrella: Tenant, sam: Client, text: str
 ) -> None:
     """Two fields and two pages."""
-    for tenant in (acme, umbrella):
-        document = factories.document(tenant.workspace, title="Mutual NDA")
-        factories.recipient(document, email="tenant@x.example")
+    page, _ = pages_of_alike(acme, umbrella)
     asked = sam.post(SEARCH, {"q": text}, follow=True)
     assert "Which customer?" in body(asked)
     assert 'name="customer"' in body(asked)
     named = sam.get(DOCUMENTS, {"q": text, "customer": "acme"})
-    assert named["Location"] == page_of(Document.objects.get(workspace=acme.workspace))
+    assert named["Location"] == page
     factories.listed(acme.workspace, 1, title="Mutual NDA")
     named = sam.get(DOCUMENTS, {"q": "mutual", "customer": "acme"})
     assert named["Location"] == f"{DOCUMENTS}?q=mutual&workspace_id__exact={acme.workspace.pk}"

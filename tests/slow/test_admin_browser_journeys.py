@@ -134,7 +134,7 @@ def column(browser: Browser, number: int) -> list[str]:
 def test_support_finds_out_about_a_download(
     acme: Tenant, service: Server, browser: Browser
 ) -> None:
-    """It needs a search and three clicks to learn who, when, from where and with which key."""
+    """A search and three clicks show who downloaded it, when, from where, and with which key."""
     document = factories.document(acme.workspace, title="Lease")
     path = f"/documents/{document.id}/download"
     assert service.get(path, acme.raw).status == 200
