@@ -19,7 +19,6 @@ from documents.models import Document
 from tests.support import factories
 from tests.support.factories import Tenant, uid
 from workspaces import counts
-from workspaces.checks import counts_of_documents
 from workspaces.models import DocumentCount, Workspace
 from workspaces.serializers import Counts
 
@@ -117,16 +116,6 @@ def test_document_counts_are_folded_in_batches_beside_a_transaction_that_is_fold
     assert rows(acme) <= counts.MANY
     assert rows(umbrella) <= counts.MANY
     assert exact(umbrella)
-
-
-def test_document_counts_that_nobody_folds_are_a_warning(
-    acme: Tenant, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    factories.document(acme.workspace, "DRAFT")
-    assert counts_of_documents(databases=["default"]) == []
-    monkeypatch.setattr(counts, "LATE", 0)
-    [found] = counts_of_documents(databases=["default"])
-    assert (found.id, found.msg.endswith("reads 1 rows.")) == ("workspaces.W001", True)
 
 
 # --- check_document_counts

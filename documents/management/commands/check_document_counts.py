@@ -1,20 +1,18 @@
 import json
 from argparse import ArgumentParser
-from dataclasses import asdict
 from typing import Any
 
 from django.core.management.base import CommandError
+from django.db import transaction
 
 from audit.models import Action
 from audit.record import record
 from config.management.progress import InterruptibleCommand
-from config.management.shutdown import graceful_shutdown
 from config.request.context import actor
-from workspaces.counts import differences
+from workspaces import counts
 
 
 class Command(InterruptibleCommand):
-    unfinished = "run it again"
     help = (
         "Lists the document counts (GET /me reads them) that differ from the number of documents, "
         "one JSON object per line. The exit status is 1 if there are any. The service can stay up."
@@ -25,16 +23,12 @@ class Command(InterruptibleCommand):
             "--fix", action="store_true", help="correct the counts; the exit status is 0 then"
         )
 
+    @transaction.atomic
     def handle(self, *, fix: bool, **options: Any) -> None:
-        different = 0
-        with graceful_shutdown() as shutdown:
-            try:
-                for each in differences(self.report, shutdown, fix=fix):
-                    different += 1
-                    self.stdout.write(json.dumps(asdict(each), default=str))
-            finally:
-                if fix and different:  # also if it was stopped before the end
-                    detail = f"Counts corrected: {different}"
-                    record(Action.COMMAND_RUN, by=actor(), detail=detail)
-        if different and not fix:
-            raise CommandError(f"Wrong counts: {different}. Run it with --fix to correct them.")
+        found = counts.fix() if fix else counts.differences()
+        for each in found:
+            self.stdout.write(json.dumps(each._asdict(), default=str))
+        if found and not fix:
+            raise CommandError(f"Wrong counts: {len(found)}. Run it with --fix to correct them.")
+        if found:
+            record(Action.COMMAND_RUN, by=actor(), detail=f"Counts corrected: {len(found)}")
