@@ -12,7 +12,6 @@ import hashlib
 import re
 import time
 from base64 import b64encode
-from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from io import BufferedReader, BytesIO
 from typing import IO, TYPE_CHECKING, Any, TypeVar
@@ -244,13 +243,8 @@ def save(content: IO[bytes], key: str | None = None) -> str:
 
 def delete(keys: Iterable[str]) -> None:
     """Deletes objects; ignores missing ones. If one cannot be deleted, the following ones stay."""
-    left = deque(keys)
-    try:
-        while left:
-            with_one_retry(left[0], lambda: STORE.delete(left[0]))
-            left.popleft()
-    except StorageError as exc:
-        raise StorageError(f"up to {len(left):,} objects could not be deleted: {exc}") from exc
+    for key in keys:
+        with_one_retry(key, functools.partial(STORE.delete, key))
 
 
 def listed() -> Iterator[list[Any]]:

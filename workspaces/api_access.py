@@ -25,25 +25,16 @@ _PLANS = ", ".join(f"'{plan.value}'" for plan in WITH_API)
 HAS_API_ACCESS = f"(NOT workspace.suspended AND workspace.plan IN ({_PLANS}))"
 
 
-def access_warning(
-    workspace: Workspace,
-    *,
-    until: str = "its keys are refused until",
-    once: str = "its keys will work once",
-) -> str:
-    """Why the workspace may not use the API, and what that means for its keys; "" if it may.
-
-    Args:
-        until, once: what else it means, before "it is reinstated", "the workspace moves to …".
-    """
+def access_warning(workspace: Workspace, effect: str = "its keys are refused") -> str:
+    """Why the workspace may not use the API, and the effect of that; "" if it may."""
     try:
         check_api_access(workspace)
     except WorkspaceSuspended:
-        return f"{workspace} is suspended: {until} it is reinstated."
+        return f"{workspace} is suspended: {effect} until it is reinstated."
     except PlanRequired:
         return (
-            f"{workspace}'s plan does not include the API: {once} the workspace moves to Pro or "
-            "Business."
+            f"{workspace}'s plan does not include the API: {effect} until the workspace moves to "
+            "Pro or Business."
         )
     return ""
 

@@ -32,10 +32,6 @@ def create_workspace(workspace: Workspace, *, by: str) -> None:
     record(Action.WORKSPACE_CREATED, by=by, workspace=workspace.snapshot(), detail=detail)
 
 
-def with_the_same_name(name: str) -> list[Workspace]:
-    return list(Workspace.objects.filter(name__iexact=name).order_by("created_at")[:20])
-
-
 @transaction.atomic
 def rename(workspace: Workspace, name: str, *, by: str) -> None:
     now = _locked(workspace)
@@ -69,8 +65,8 @@ def set_suspended(workspace: Workspace, suspended: bool, *, by: str, reason: str
 
 
 def _tell(workspace: Workspace, what: str, why: str, by: str) -> None:
-    wait = "its keys are refused and its webhooks wait until"
-    effect = access_warning(workspace, until=wait, once=wait) or "Its keys and webhooks work."
+    wait = "its keys are refused and its webhooks wait"
+    effect = access_warning(workspace, wait) or "Its keys and webhooks work."
     text = f"{why}\nBy: {by}\n\n{effect}"
     mails.tell_admins(workspace, f"{what}: {workspace}", text, workspace)
 

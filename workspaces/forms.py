@@ -1,5 +1,5 @@
 import unicodedata
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django import forms
 from django.contrib.auth.models import User
@@ -10,11 +10,6 @@ from config.console.object_page import OnceForm
 from config.request.redaction import contains_raw_key
 from workspaces import mails
 from workspaces.models import LOGIN_LENGTH, Membership, Workspace
-
-if TYPE_CHECKING:
-    WorkspaceModelForm = forms.ModelForm[Workspace]
-else:  # generic only in the stubs
-    WorkspaceModelForm = forms.ModelForm
 
 
 def without_secrets(text: str) -> str:
@@ -43,7 +38,7 @@ def login_of(email: str) -> str:
     return email.lower()
 
 
-class NewWorkspaceForm(WorkspaceModelForm):
+class NewWorkspaceForm(forms.ModelForm):  # type: ignore[type-arg] # generic only in the stubs
     class Meta:
         model = Workspace
         fields: tuple[str, ...] = ("name", "plan")

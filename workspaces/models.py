@@ -154,14 +154,13 @@ class InvitationQuerySet(models.QuerySet["Invitation"]):
 
 
 class Invitation(models.Model):
-    """An offer of a membership to the owner of an e-mail address.
+    """An offer to the owner of an e-mail address: to be an admin of the workspace.
 
     Its link has a random token. Only the token's hash is stored.
     """
 
     workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="invitations")
     email = models.EmailField(max_length=LOGIN_LENGTH)  # in lower case
-    role = models.CharField(max_length=10, choices=Membership.Role)
     digest = models.CharField(max_length=64, unique=True, editable=False)  # SHA-256, hex
     created_at = models.DateTimeField(auto_now_add=True)
     created_by = models.ForeignKey(
@@ -185,11 +184,7 @@ class Invitation(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.email} to {self.workspace} ({self.role})"
-
-    @property
-    def role_label(self) -> str:
-        return self.get_role_display().lower()
+        return f"{self.email} to {self.workspace}"
 
     @property
     def expired(self) -> bool:

@@ -33,22 +33,6 @@ class Recipient(Struct, rename="camel", gc=False):
     decline_reason: str | None
 
 
-# All fields of a Recipient, in their order.
-RECIPIENT_COLUMNS = (
-    "id",
-    "name",
-    "email",
-    "role",
-    "status",
-    "order",
-    "sent_at",
-    "viewed_at",
-    "completed_at",
-    "declined_at",
-    "decline_reason",
-)
-
-
 class Progress(Struct, gc=False):
     done: int
     total: int
@@ -59,7 +43,9 @@ class Links(Struct, gc=False):
     download: str
 
 
-class WorkspaceDocument(Struct, rename="camel", gc=False):
+class DocumentRow(Struct, rename="camel", gc=False):
+    """The fields that are columns of the document's own row."""
+
     id: str
     title: str
     status: str
@@ -71,25 +57,16 @@ class WorkspaceDocument(Struct, rename="camel", gc=False):
     sent_at: datetime | None
     completed_at: datetime | None
     expires_at: datetime | None
+
+
+class WorkspaceDocument(DocumentRow):
     progress: Progress
     recipients: list[Recipient]
     links: Links
 
 
-# The first fields of a WorkspaceDocument, in their order: those of the document's own row.
-DOCUMENT_COLUMNS = (
-    "id",
-    "title",
-    "status",
-    "file_name",
-    "page_count",
-    "file_size",
-    "signing_order",
-    "created_at",
-    "sent_at",
-    "completed_at",
-    "expires_at",
-)
+RECIPIENT_COLUMNS = Recipient.__struct_fields__
+DOCUMENT_COLUMNS = DocumentRow.__struct_fields__
 id_of = itemgetter(DOCUMENT_COLUMNS.index("id"))
 
 

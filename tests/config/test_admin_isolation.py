@@ -76,7 +76,7 @@ class Belongings:
 def belongings(acme: Tenant) -> Belongings:
     """Acme with one of everything, each with a name that stands out."""
     bob = staff.member(acme.workspace, "bob@acme.example")
-    invitations.create(acme.workspace, "zora@initech.example", "ADMIN", by=acme.admin, mailed=False)
+    invitations.create(acme.workspace, "zora@initech.example", by=acme.admin, mailed=False)
     gone, _ = factories.issue(acme.workspace, "Retired integration", acme.admin)
     gone_id = str(gone.pk)
     gone.delete_by(by=acme.admin)

@@ -197,8 +197,7 @@ class SlowHasher(PBKDF2PasswordHasher):
 def stranger_at_each_door(acme: Tenant) -> Iterator[Any]:
     """What strangers get where a password is hashed, before their body is there."""
     reset = link("password_reset_confirm", acme.admin, default_token_generator)
-    invited = (acme.workspace, "eve@x.example", "ADMIN")
-    _, token = invitations.create(*invited, by=acme.admin, mailed=True)
+    _, token = invitations.create(acme.workspace, "eve@x.example", by=acme.admin, mailed=True)
     unreadable = io.BytesIO()
     unreadable.close()
     for number, opened in enumerate((LOGIN, reset, f"{reverse('invitation')}?token={token}")):

@@ -1,6 +1,6 @@
 """The forms of accounts: one that an operator makes or changes, and an invited user's own."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django import forms
 from django.contrib.auth.forms import SetPasswordMixin
@@ -11,15 +11,8 @@ from workspaces.accounts.logins import TAKEN, with_login
 from workspaces.forms import login_of
 from workspaces.models import LOGIN_LENGTH
 
-if TYPE_CHECKING:
-    UserModelForm = forms.ModelForm[User]
-    PasswordMixin = SetPasswordMixin[User]
-else:  # generic only in the stubs
-    UserModelForm = forms.ModelForm
-    PasswordMixin = SetPasswordMixin
 
-
-class AccountForm(UserModelForm):
+class AccountForm(forms.ModelForm):  # type: ignore[type-arg] # generic only in the stubs
     class Meta:
         model = User
         fields = ("email", "first_name", "last_name")
@@ -46,7 +39,7 @@ class AccountForm(UserModelForm):
         super()._post_clean()  # type: ignore[misc]
 
 
-class InvitedAccountForm(PasswordMixin, UserModelForm):
+class InvitedAccountForm(SetPasswordMixin, forms.ModelForm):  # type: ignore[type-arg]
     """The account of an invited user, whose login the invitation has fixed.
 
     Django's validators compare the password with the names and the address.
@@ -60,7 +53,7 @@ class InvitedAccountForm(PasswordMixin, UserModelForm):
             "last_name": forms.TextInput({"autocomplete": "family-name"}),
         }
 
-    password1, password2 = PasswordMixin.create_password_fields("Password", "Password again")
+    password1, password2 = SetPasswordMixin.create_password_fields("Password", "Password again")
 
     def clean(self) -> dict[str, Any] | None:
         self.validate_passwords()

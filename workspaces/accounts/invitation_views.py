@@ -23,7 +23,6 @@ from audit.scope import start_page_of
 from workspaces.accounts import invitations, steps
 from workspaces.accounts.forms import InvitedAccountForm
 from workspaces.accounts.invitations import NotOpen
-from workspaces.accounts.pages import common
 from workspaces.accounts.throttle import Attempt, Limit, TooManyAttempts, takes_password
 from workspaces.models import Invitation, can_sign_in
 
@@ -87,7 +86,7 @@ def respond(request: HttpRequest, opened: Invitation) -> HttpResponse:
         return render_invitation(request, opened, accepts=True)
     if refused := accept(request, opened, account):
         return refused
-    messages.success(request, f"You are now {role_in(opened)}.")
+    messages.success(request, f"You are now an admin of {opened.workspace}.")
     return start_page_of(opened.workspace)
 
 
@@ -99,7 +98,7 @@ def new_account(request: HttpRequest, opened: Invitation) -> HttpResponse:
         return render_invitation(request, opened, form=form)
     if refused := accept(request, opened, account):
         return refused
-    messages.success(request, f"You are now {role_in(opened)}.")
+    messages.success(request, f"You are now an admin of {opened.workspace}.")
     return steps.after_password(request, account, reverse("admin:index"))
 
 
@@ -132,11 +131,5 @@ def render_invitation(
 ) -> HttpResponse:
     workspace = opened and opened.workspace
     title = f"Invitation to {workspace}" if workspace else "This invitation cannot be opened"
-    context = {**common(request), "title": title, "invitation": opened, **context}
+    context = {**site.each_context(request), "title": title, "invitation": opened, **context}
     return render(request, "admin/invitation.html", context)
-
-
-def role_in(opened: Invitation) -> str:
-    """ "an admin of Acme"."""
-    article = "an" if opened.role == "ADMIN" else "a"
-    return f"{article} {opened.role_label} of {opened.workspace}"

@@ -37,9 +37,7 @@ def hash_of(token: str) -> str:
 
 
 @transaction.atomic
-def create(
-    workspace: Workspace, email: str, role: str, *, by: User, mailed: bool
-) -> tuple[Invitation, str]:
+def create(workspace: Workspace, email: str, *, by: User, mailed: bool) -> tuple[Invitation, str]:
     """Invites the owner of an e-mail address; an earlier invitation of theirs stops working.
 
     Returns the invitation and its token, which is not stored. If it is `mailed`, the link is sent
@@ -66,7 +64,6 @@ def create(
     token = secrets.token_urlsafe(32)
     invitation = locked.invitations.create(
         email=email,
-        role=role,
         digest=hash_of(token),
         mailed=mailed,
         created_by=by,
@@ -77,7 +74,7 @@ def create(
         by=by.get_username(),
         member=email,
         workspace=locked.snapshot(),
-        detail=f"as {invitation.role_label}{replaces}",
+        detail=f"as admin{replaces}",
     )
     return invitation, token
 
@@ -91,7 +88,7 @@ def revoke(invitation: Invitation, *, by: str) -> None:
             by=by,
             member=invitation.email,
             workspace=invitation.workspace.snapshot(),
-            detail=f"as {invitation.role_label}",
+            detail="as admin",
         )
 
 
@@ -121,7 +118,7 @@ def account_of(invitation: Invitation) -> User | None:
 
 @transaction.atomic
 def accept(invitation: Invitation, user: User) -> None:
-    """Makes the user a member; a user who is not stored yet is stored.
+    """Makes the user an admin; a user who is not stored yet is stored.
 
     Raises:
         NotOpen: it was accepted or revoked, or has expired, meanwhile.
@@ -146,6 +143,6 @@ def accept(invitation: Invitation, user: User) -> None:
         workspace=invitation.workspace.snapshot(),
         detail=f"invited by {host}{confirmed}",
     )
-    membership = Membership(workspace=invitation.workspace, user=user, role=invitation.role)
+    membership = Membership(workspace=invitation.workspace, user=user, role=Membership.Role.ADMIN)
     if not Membership.objects.filter(workspace=invitation.workspace, user=user).exists():
         changes.add_member(membership, by=login)

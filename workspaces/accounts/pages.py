@@ -1,37 +1,22 @@
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from django.conf import settings
 from django.contrib.admin import site
 from django.contrib.messages.views import SuccessMessageMixin
 from django.http import HttpRequest
 from django.template.response import TemplateResponse
-from django.views import generic
-
-if TYPE_CHECKING:
-    FormView = generic.FormView[Any]
-
-    class _Base(SuccessMessageMixin[Any], generic.FormView[Any]): ...
-else:  # generic only in the stubs
-    FormView = generic.FormView
-    _Base = SuccessMessageMixin
 
 
-def render_page(
-    request: HttpRequest, template: str, *, title: str, **context: Any
-) -> TemplateResponse:
+def render_page(request: HttpRequest, template: str, **context: Any) -> TemplateResponse:
     request.current_app = site.name
-    return TemplateResponse(request, template, common(request) | {"title": title} | context)
+    return TemplateResponse(request, template, site.each_context(request) | context)
 
 
-def common(request: HttpRequest) -> dict[str, Any]:
-    return site.each_context(request) | {"support_email": settings.SUPPORT_EMAIL}
+class SitePage(SuccessMessageMixin):  # type: ignore[type-arg] # generic only in the stubs
+    """For Django's form views: the site's context, and a `success_message` on the next page."""
 
-
-class SitePage(_Base):
-    """For Django's form views: the same context, and a `success_message`, on the next page."""
-
+    request: HttpRequest
     title = ""
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
-        context = common(self.request) | {"title": self.title} | kwargs
-        return super().get_context_data(**context)
+        own: dict[str, Any] = super().get_context_data(**kwargs)  # type: ignore[misc]
+        return {**site.each_context(self.request), "title": self.title, **own}

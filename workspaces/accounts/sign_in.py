@@ -10,6 +10,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.utils.decorators import method_decorator
 from django.views.decorators.cache import never_cache
+from django.views.generic import FormView
 from django_otp.models import Device
 
 from audit.models import Action
@@ -19,7 +20,7 @@ from config.console.reauthentication import entered
 from config.request.redaction import contains_raw_key
 from workspaces.accounts import known_browser, second_factor, steps, throttle
 from workspaces.accounts.logins import loggable, with_login
-from workspaces.accounts.pages import FormView, SitePage
+from workspaces.accounts.pages import SitePage
 from workspaces.accounts.throttle import Attempt, responds_429, takes_password
 
 SECRET = re.compile("password|secret|token|code")  # in the names of fields
@@ -68,9 +69,8 @@ class SignIn(SitePage, LoginView):
     title = "Sign in"
     next_page = "admin:index"
 
-    def form_valid(self, form: LoginForm) -> HttpResponse:
-        user: Any = form.get_user()
-        return steps.after_password(self.request, user, self.get_success_url())
+    def form_valid(self, form: Any) -> HttpResponse:
+        return steps.after_password(self.request, form.get_user(), self.get_success_url())
 
 
 class CodeForm(forms.Form):
@@ -85,7 +85,7 @@ class CodeForm(forms.Form):
 
 
 @method_decorator([never_cache, responds_429], name="dispatch")
-class CodePage(SitePage, FormView):
+class CodePage(SitePage, FormView):  # type: ignore[type-arg]
     """Asks for a code. A subclass has a `check`, and what to do `after` it."""
 
     form_class = CodeForm
@@ -171,7 +171,7 @@ def check_own_password(request: HttpRequest, password: str) -> None:
 
 
 @method_decorator(takes_password, name="dispatch")
-class ConfirmPassword(SitePage, RedirectURLMixin, FormView):
+class ConfirmPassword(SitePage, RedirectURLMixin, FormView):  # type: ignore[type-arg]
     """Asks for the password again, then leads back to `next`, on this site only.
 
     A form that was redirected here waits in this page, without secrets.

@@ -1,6 +1,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from django.conf import settings
 from django.contrib.auth import SESSION_KEY
 from django.http import HttpRequest, HttpResponseRedirect
 from django.urls import URLPattern, URLResolver, path, reverse
@@ -56,7 +57,7 @@ class Site(ConsoleSite):
 
     def each_context(self, request: HttpRequest) -> dict[str, Any]:
         """With the workspace that is looked at, for admins of several."""
-        context = super().each_context(request)
+        context = super().each_context(request) | {"support_email": settings.SUPPORT_EMAIL}
         if context["has_permission"]:
             scope = scope_of(request)
             context["looked_at"] = scope.workspace if len(scope.own[:2]) > 1 else None

@@ -31,7 +31,7 @@ class CreateWorkspace(WorkspaceAction):
 
     def run(self) -> str:
         self.obj = self.form.save(commit=False)
-        others = changes.with_the_same_name(self.obj.name)
+        others = Workspace.objects.filter(name__iexact=self.obj.name).exists()
         changes.create_workspace(self.obj, by=self.login)
         done = f"{self.obj.label} was created. Invite its first admin now."
         return f"{done} Another workspace has the same name: rename one." if others else done

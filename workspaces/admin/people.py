@@ -88,14 +88,13 @@ class Invite(PeoplePage):
 
     @transaction.atomic
     def run(self) -> str | HttpResponse:
-        email, role = self.form.cleaned_data["email"], Membership.Role.ADMIN
-        mailed = mails.available()
-        invitation, token = invitations.create(self.obj, email, role, by=self.user, mailed=mailed)
+        email, mailed = self.form.cleaned_data["email"], mails.available()
+        invitation, token = invitations.create(self.obj, email, by=self.user, mailed=mailed)
         link = f"{base_url(self.request)}{reverse('invitation')}?{urlencode({'token': token})}"
         if mailed:
             self.mail(invitation, link)
             return f"An e-mail with the link is on its way to {email}."
-        works = "It works once, within {} days, and makes its user {} of {}."
+        works = "It works once, within {} days, and makes its user admin of {}."
         return self.render_page(
             "admin/secret.html",
             title=f"Invitation for {email}",
@@ -103,7 +102,7 @@ class Invite(PeoplePage):
             of=email,
             raw=link,
             about=[
-                format_html(works, invitations.DAYS, invitation.role_label, isolated(self.obj)),
+                format_html(works, invitations.DAYS, isolated(self.obj)),
                 "Send it only to this person. Anybody who opens it can make the account of "
                 "that address.",
             ],
@@ -113,7 +112,6 @@ class Invite(PeoplePage):
         facts = {
             "link": link,
             "invited_by": self.login,
-            "role": invitation.role_label,
             "workspace": self.obj.name,
             "days": invitations.DAYS,
         }

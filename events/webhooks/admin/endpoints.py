@@ -168,8 +168,7 @@ def explanation(endpoint: Endpoint, subject: str = "It") -> SafeString:
             KEEP_DAYS,
         )
         return Bad(text) if reason else text
-    wait = "deliveries wait until"
-    if why := access_warning(endpoint.workspace, until=wait, once=wait):
+    if why := access_warning(endpoint.workspace, "deliveries wait"):
         return Bad(escape(why))
     return Bad(failure(endpoint, subject)) if endpoint.failing_since else SafeString("")
 

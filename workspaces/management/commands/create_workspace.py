@@ -3,7 +3,7 @@ import secrets
 from argparse import ArgumentParser
 from typing import Any
 
-from django.contrib.auth.hashers import make_password
+from django.contrib.auth.models import User
 from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
 
@@ -32,11 +32,6 @@ class Command(BaseCommand):
                 errors = " ".join(str(text) for texts in each.errors.values() for text in texts)
                 raise CommandError(f"{option}: {errors}")
         name, login = form.cleaned_data["name"], invited.cleaned_data["email"]
-        for other in changes.with_the_same_name(name):
-            self.stderr.write(
-                f"Note: there is another workspace with that name: {other.label}, created "
-                f"{other.created_at:%Y-%m-%d}."
-            )
         workspace, password = create(name, Plan(plan), login)
         printed = {"id": str(workspace.id), "name": name, "plan": plan, "admin": login}
         if password:
@@ -46,21 +41,16 @@ class Command(BaseCommand):
 
 @transaction.atomic
 def create(name: str, plan: Plan, login: str) -> tuple[Workspace, str | None]:
-    by = actor()
     workspace = Workspace(name=name, plan=plan)
-    changes.create_workspace(workspace, by=by)
-    password = secrets.token_urlsafe(12)
-    values = {
-        "username": login,
-        "email": login,
-        "is_staff": True,
-        "password": lambda: make_password(password),
-    }
-    user, new = with_login(login).get_or_create(defaults=values)
+    changes.create_workspace(workspace, by=actor())
+    user, password = with_login(login).first(), None
+    if user is None:
+        password = secrets.token_urlsafe(12)
+        user = User.objects.create_user(login, login, password, is_staff=True)
     if not user.is_active:
         raise CommandError(f"{login}'s account is deactivated; choose another user.")
     user.is_staff = True
     user.save()
     membership = Membership(workspace=workspace, user=user, role=Membership.Role.ADMIN)
-    changes.add_member(membership, by=by)
-    return workspace, password if new else None
+    changes.add_member(membership, by=actor())
+    return workspace, password
