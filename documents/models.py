@@ -219,12 +219,12 @@ class Searchable(models.Model):
     no foreign key: checking it would lock the document for each writer.
     """
 
-    document_id = models.UUIDField(primary_key=True)
+    id = models.UUIDField(primary_key=True)
     created_at = models.DateTimeField()
+    folded_title = models.TextField()
     sent_at = models.DateTimeField(null=True)
     completed_at = models.DateTimeField(null=True)
     expires_at = models.DateTimeField(null=True)
-    folded_title = models.TextField()
     tokens = ArrayField(models.BigIntegerField())
 
     class Meta:
@@ -233,7 +233,7 @@ class Searchable(models.Model):
         indexes = [GinIndex("tokens", gin_pending_list_limit=64, name="searchable_tokens")]
 
     def __str__(self) -> str:
-        return str(self.document_id)
+        return str(self.id)
 
 
 class Outdated(models.Model):

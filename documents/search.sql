@@ -25,7 +25,7 @@ CREATE OR REPLACE FUNCTION documents_token(workspace uuid, token text) RETURNS b
 CREATE OR REPLACE FUNCTION documents_made_searchable(ids uuid[]) RETURNS SETOF documents_searchable
     LANGUAGE plpgsql STABLE ROWS 1 SET plan_cache_mode = force_generic_plan SET jit = off AS $$
 BEGIN
-    RETURN QUERY SELECT id, created_at, sent_at, completed_at, expires_at, folded_title,
+    RETURN QUERY SELECT id, created_at, folded_title, sent_at, completed_at, expires_at,
         ARRAY(SELECT DISTINCT public.documents_token(workspace_id, text) FROM (
             SELECT 'title ' || beginning
             FROM public.documents_words(folded_title) AS word, public.documents_beginnings(word) AS beginning
@@ -49,7 +49,7 @@ $$;
 CREATE OR REPLACE FUNCTION documents_findable(workspace uuid) RETURNS SETOF documents_searchable
     LANGUAGE sql STABLE AS $$
     SELECT * FROM public.documents_searchable
-    WHERE document_id NOT IN (
+    WHERE id NOT IN (
         SELECT document_id FROM public.documents_outdated WHERE workspace_id = workspace OR workspace_id IS NULL
     )
     UNION ALL
@@ -75,7 +75,7 @@ BEGIN
         DELETE FROM public.documents_outdated WHERE id IN (
             SELECT id FROM public.documents_outdated WHERE document_id = ANY (ids) FOR UPDATE SKIP LOCKED
         );
-        present := ARRAY(SELECT document_id FROM public.documents_searchable WHERE document_id = ANY (ids));
+        present := ARRAY(SELECT id FROM public.documents_searchable WHERE id = ANY (ids));
         -- In this order, since those that are found together are then on few pages of the table.
         INSERT INTO public.documents_searchable SELECT * FROM public.documents_made_searchable(
             ARRAY(SELECT unnest(ids) EXCEPT SELECT unnest(present))
@@ -83,7 +83,7 @@ BEGIN
         ids := present;
     END IF;
     locked := ARRAY(
-        SELECT document_id FROM public.documents_searchable WHERE document_id = ANY (ids) FOR UPDATE SKIP LOCKED
+        SELECT id FROM public.documents_searchable WHERE id = ANY (ids) FOR UPDATE SKIP LOCKED
     );
     IF cardinality(locked) < cardinality(ids) THEN
         -- A deleted document has no row. Who restores it waits for this lock, and then sees the change.
@@ -99,16 +99,16 @@ BEGIN
     -- The next statements see what was committed before the rows were locked.
     IF has_documents THEN
         DELETE FROM public.documents_searchable
-        WHERE document_id = ANY (locked) AND document_id NOT IN (
+        WHERE id = ANY (locked) AND id NOT IN (
             SELECT id FROM (SELECT * FROM public.documents_document WHERE id = ANY (locked) OFFSET 0) AS document
             WHERE deleted_at IS NULL
         );
     END IF;
     UPDATE public.documents_searchable AS written
-    SET folded_title = made.folded_title, created_at = made.created_at, sent_at = made.sent_at,
+    SET created_at = made.created_at, folded_title = made.folded_title, sent_at = made.sent_at,
         completed_at = made.completed_at, expires_at = made.expires_at, tokens = made.tokens
     FROM public.documents_made_searchable(locked) AS made
-    WHERE written.document_id = ANY (locked) AND written.document_id = made.document_id
+    WHERE written.id = ANY (locked) AND written.id = made.id
         AND written IS DISTINCT FROM made;
 END
 $$;
@@ -118,7 +118,7 @@ DECLARE
     ids uuid[];
 BEGIN
     IF TG_OP = 'TRUNCATE' THEN
-        PERFORM public.documents_write_searchable(ARRAY(SELECT document_id FROM public.documents_searchable), true);
+        PERFORM public.documents_write_searchable(ARRAY(SELECT id FROM public.documents_searchable), true);
         RETURN NULL;
     ELSIF TG_TABLE_NAME = 'documents_document' THEN
         ids := ARRAY(SELECT id FROM changed);

@@ -41,12 +41,12 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='Searchable',
             fields=[
-                ('document_id', models.UUIDField(primary_key=True, serialize=False)),
+                ('id', models.UUIDField(primary_key=True, serialize=False)),
                 ('created_at', models.DateTimeField()),
+                ('folded_title', models.TextField()),
                 ('sent_at', models.DateTimeField(null=True)),
                 ('completed_at', models.DateTimeField(null=True)),
                 ('expires_at', models.DateTimeField(null=True)),
-                ('folded_title', models.TextField()),
                 ('tokens', django.contrib.postgres.fields.ArrayField(base_field=models.BigIntegerField(), size=None)),
             ],
         ),

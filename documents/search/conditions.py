@@ -12,6 +12,7 @@ from documents.models import RecipientStatus
 from documents.search.parameters import WORDS_EXPECTED, WORDS_MAX, Range, Search, spellings
 
 DAYS_MAX = 31  # of a range that is found by the tokens of its days
+HAS_WORDS = "folded_title LIKE ALL (%(patterns)s::text[])"
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _WORDS = r"""
     SELECT CASE WHEN text ^@ U&'\E000' THEN substr(text, 2) ELSE ' ' || text END, ARRAY(
@@ -43,7 +44,6 @@ def values(asked: Search, words: list[Word], workspace_id: UUID) -> dict[str, An
     found: dict[str, Any] = {
         "workspace": workspace_id,
         "statuses": list(asked.statuses),
-        "status": asked.statuses[0] if asked.statuses else None,
         "patterns": [f"%{word.part}%" for word in words],
         "states": [asked.recipient_status] if asked.recipient_status else RecipientStatus.values,
         "emails": spellings(asked.recipient) if asked.recipient else [],
@@ -65,7 +65,7 @@ def within(ranges: Iterable[Range]) -> Iterator[str]:
 def holds(asked: Search) -> Iterator[str]:
     """Whether `document` meets the conditions."""
     yield from within(asked.ranges)
-    yield "folded_title LIKE ALL (%(patterns)s::text[])"
+    yield HAS_WORDS
     if asked.statuses:
         yield "document.status = ANY (%(statuses)s)"
     if asked.recipient or asked.recipient_status:

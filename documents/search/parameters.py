@@ -5,6 +5,7 @@ A misspelt filter must never return everything.
 
 import contextlib
 import unicodedata
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Annotated, NamedTuple
 
@@ -65,9 +66,10 @@ def read(query: QueryDict) -> Search:
     ]
     return Search(
         _statuses(query),
-        _recipient(query),
+        _text(query, "recipient", ADDRESS_EXPECTED, is_address),
         one_of(query, "recipientStatus", tuple(RecipientStatus.values)),
-        _title(query),
+        # PostgreSQL stores no NUL, and U+E000 is a mark in `documents/folding.sql`.
+        _text(query, "title", WORDS_EXPECTED, {"\0", "\ue000"}.isdisjoint),
         tuple(each for each in ranges if each.first or each.end),
         one_of(query, "sort", SORTS) or SORTS[0],
     )
@@ -81,18 +83,10 @@ def _statuses(query: QueryDict) -> tuple[str, ...]:
     return () if len(given) == len(DocumentStatus) else tuple(sorted(given))
 
 
-def _title(query: QueryDict) -> str | None:
-    value = single(query, "title", WORDS_EXPECTED)
-    # PostgreSQL stores no NUL, and U+E000 is a mark in `documents/folding.sql`.
-    if value is not None and ({"\0", "\ue000"} & set(value) or len(value) > TEXT_MAX):
-        raise InvalidParameter("title", WORDS_EXPECTED)
-    return value
-
-
-def _recipient(query: QueryDict) -> str | None:
-    value = single(query, "recipient", ADDRESS_EXPECTED)
-    if value is not None and (len(value) > TEXT_MAX or not is_address(value)):
-        raise InvalidParameter("recipient", ADDRESS_EXPECTED)
+def _text(query: QueryDict, name: str, expected: str, valid: Callable[[str], bool]) -> str | None:
+    value = single(query, name, expected)
+    if value is not None and (len(value) > TEXT_MAX or not valid(value)):
+        raise InvalidParameter(name, expected)
     return value
 
 

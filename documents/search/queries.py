@@ -1,15 +1,12 @@
 """Finds a page of a search.
 
-First the newest documents are looked at: a frequent match fills its page there. If not, the index
-finds all documents with the tokens. If these are more than MATCHES, if OUTDATED is exceeded, or if
-nothing that is asked for has a token, the index of a time finds all documents within one of the
-ranges. If these too are more than MATCHES, or if a recipient is asked for, further documents are
-looked at in their order. The page may then have fewer documents than asked for, or none, though
-others follow.
+First the newest documents are looked at: a frequent match fills its page there. If not, an index
+finds all that may match: that of the tokens, or that of a time within one of the ranges. They are
+counted, and sorted if they are no more than MATCHES. If no index finds so few, further documents
+are looked at in their order: the page may then have fewer documents than asked for, or none.
 
-A page costs at most NEWEST and FURTHER documents, OUTDATED rows, and MATCHES rows of each index,
-which are counted, and sorted if they are no more. What has no bound are the index's lists of the
-tokens: they grow with the documents that have one.
+So a page costs at most NEWEST and FURTHER documents, OUTDATED rows, and MATCHES rows of each index.
+What has no bound are the index's lists of the tokens: they grow with the documents that have one.
 """
 
 from datetime import datetime
@@ -17,11 +14,9 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.db import connection
-from psycopg.types.datetime import TimestamptzLoader
 
-from documents.api.documents import DOCUMENT_COLUMNS_SQL, DocumentPosition
-from documents.api.documents import VISIBLE as VISIBLE_TO_KEY
-from documents.search.conditions import holds, tokens, values, within, words_of
+from documents.api.documents import DOCUMENT_COLUMNS_SQL, VISIBLE, DocumentPosition
+from documents.search.conditions import HAS_WORDS, holds, tokens, values, within, words_of
 from documents.search.parameters import Search
 
 NEWEST, FURTHER = 1_000, 8_000  # documents looked at in their order, first and as a last resort
@@ -31,7 +26,7 @@ OUTDATED = 1_000  # changes that made a workspace's documents outdated
 
 # With a workspace that the planner does not know: for one that has most documents of all, it would
 # take the index of all workspaces, and might read the documents of others first.
-VISIBLE = VISIBLE_TO_KEY.replace("%s", "(SELECT %(workspace)s::uuid)")
+_VISIBLE = VISIBLE.replace("%s", "(SELECT %(workspace)s::uuid)")
 _ORDER = "time DESC, looked DESC"
 # An index has what is looked for, whatever the statistics of all workspaces say; a sort that cannot
 # be avoided still runs. work_mem: the pages of MATCHES rows are remembered one by one.
@@ -60,21 +55,19 @@ def search(
     has_recipients = asked.recipient or asked.recipient_status
     most = min(NEWEST, RECIPIENTS) if has_recipients else NEWEST
     page = _in_order(asked, given, most, limit)
-    groups = tokens(asked, words, given)
-    if page.searched_to and groups:
+    if page.searched_to and (groups := tokens(asked, words, given)):
         page = _by_tokens(asked, given, groups, limit) or page
+    # A recipient would have to be looked up for each document of a range.
     if page.searched_to and not has_recipients:
         page = _by_time(asked, given, limit) or page
-    if page.searched_to:
-        page = _in_order(asked, given, FURTHER, limit)
-    return page
+    return _in_order(asked, given, FURTHER, limit) if page.searched_to else page
 
 
 def _in_order(asked: Search, given: dict[str, Any], most: int, limit: int) -> SearchPage:
     """Those that match of the next documents, of at most so many."""
-    where = [VISIBLE, *_behind(asked, given, "id")]
+    where = [_VISIBLE, *_behind(asked, given)]
     if len(asked.statuses) == 1 and asked.sort == "created":
-        where.append("status = %(status)s")  # it has an index in this order
+        where.append("status = (%(statuses)s::text[])[1]")  # it has an index in this order
     # The last document that is looked at comes too, whether it matches or not: if the page is not
     # full, the next one begins behind it.
     found = _fetch(
@@ -102,63 +95,52 @@ def _in_order(asked: Search, given: dict[str, Any], most: int, limit: int) -> Se
 def _by_tokens(
     asked: Search, given: dict[str, Any], groups: list[list[str]], limit: int
 ) -> SearchPage | None:
-    """The next that match, of all documents that have the tokens.
-
-    None if these are too many, or those that are outdated.
-    """
+    """The next that match, of all that have the tokens; None if too many have, or are outdated."""
     hashes = "SELECT documents_token(%(workspace)s, each) FROM unnest(%({})s::text[]) AS each"
     any_of = {f"any_{n}": group for n, group in enumerate(groups) if len(group) > 1}
     conditions = [f"tokens && ARRAY({hashes.format(name)})" for name in any_of]
     # One condition for these: planning one for each could take 0.1 s.
-    all_of = [group[0] for group in groups if len(group) == 1]
-    if all_of:
+    if all_of := [group[0] for group in groups if len(group) == 1]:
         conditions.append(f"tokens @> ARRAY({hashes.format('all')})")
     has_tokens = " AND ".join(conditions)
     given = given | any_of | {"all": all_of}
-    first = f'SELECT FROM "documents_searchable" WHERE {has_tokens} LIMIT {MATCHES + 1}'  # noqa: S608
-    [[matches, outdated]] = _fetch(
-        f"""SELECT (SELECT count(*) FROM ({first}) AS first), (SELECT count(*) FROM (
-            SELECT FROM "documents_outdated" WHERE workspace_id = %(workspace)s
-                OR workspace_id IS NULL LIMIT {OUTDATED + 1}
-        ) AS outdated)""",  # noqa: S608 - made of constants
-        given,
-    )
-    if matches > MATCHES or outdated > OUTDATED:
+    outdated = '"documents_outdated" WHERE workspace_id = %(workspace)s OR workspace_id IS NULL'
+    tagged = f'"documents_searchable" WHERE {has_tokens}'
+    if not (_are_few(outdated, OUTDATED, given) and _are_few(tagged, MATCHES, given)):
         return None
-    where = [
-        has_tokens,
-        *_behind(asked, given, "document_id"),
-        *within(asked.ranges),
-        "folded_title LIKE ALL (%(patterns)s::text[])",
-    ]
-    return _sorted(asked, given, "document_id", "documents_findable(%(workspace)s)", where, limit)
+    where = [has_tokens, *within(asked.ranges), HAS_WORDS]
+    return _sorted(asked, given, "documents_findable(%(workspace)s)", where, limit)
 
 
 def _by_time(asked: Search, given: dict[str, Any], limit: int) -> SearchPage | None:
-    """The next that match, of all documents within one of the ranges.
-
-    None if each range has too many. A recipient would have to be looked up for each of them.
-    """
-    where = [*_behind(asked, given, "id"), *holds(asked)]
+    """The next that match, of all within one of the ranges; None if each range has too many."""
     for each in asked.ranges:
-        found = f"""SELECT * FROM "documents_document" AS document
-            WHERE {" AND ".join([VISIBLE, f"{each.time}_at IS NOT NULL", *within([each])])}
-            ORDER BY {each.time}_at DESC, id DESC LIMIT {MATCHES + 1}"""  # noqa: S608 - made of constants
-        [[matches]] = _fetch(f"SELECT count(*) FROM ({found}) AS document", given)  # noqa: S608
-        if matches <= MATCHES:
-            return _sorted(asked, given, "id", f"({found}) AS document", where, limit)
+        inside = " AND ".join([_VISIBLE, f"{each.time}_at IS NOT NULL", *within([each])])
+        # In the order of the time's index, which PostgreSQL then reads.
+        source = f""""documents_document" AS document WHERE {inside}
+            ORDER BY {each.time}_at DESC, id DESC"""
+        if _are_few(source, MATCHES, given):
+            source = f"(SELECT * FROM {source} LIMIT {MATCHES + 1}) AS document"  # noqa: S608 - made of constants
+            return _sorted(asked, given, source, [*holds(asked)], limit)
     return None
 
 
+def _are_few(source: str, most: int, given: dict[str, Any]) -> bool:
+    sql = f"SELECT count(*) FROM (SELECT FROM {source} LIMIT {most + 1}) AS first"  # noqa: S608
+    [[found]] = _fetch(sql, given)
+    return bool(found <= most)
+
+
 def _sorted(
-    asked: Search, given: dict[str, Any], id: str, source: str, where: list[str], limit: int
+    asked: Search, given: dict[str, Any], source: str, where: list[str], limit: int
 ) -> SearchPage:
     """The next that match, of a source that has all of them."""
+    where = [*_behind(asked, given), *where]
     found = _fetch(
         f"""SELECT time, looked, {DOCUMENT_COLUMNS_SQL} FROM (
-            SELECT {asked.sort}_at AS time, {id} AS looked
+            SELECT {asked.sort}_at AS time, id AS looked
             FROM {source} WHERE {" AND ".join(where)} ORDER BY {_ORDER} LIMIT {limit + 1}
-        ) AS found LEFT JOIN "documents_document" AS document ON document.id = looked AND {VISIBLE}
+        ) AS found LEFT JOIN "documents_document" AS document ON document.id = looked AND {_VISIBLE}
         ORDER BY {_ORDER}
         """,  # noqa: S608 - made of constants
         given,
@@ -167,7 +149,7 @@ def _sorted(
     return SearchPage(rows, DocumentPosition(*found[limit - 1][:2]) if len(found) > limit else None)
 
 
-def _behind(asked: Search, given: dict[str, Any], id: str) -> list[str]:
+def _behind(asked: Search, given: dict[str, Any]) -> list[str]:
     """Whether the time that sorts is there, within its range, and behind the position."""
     sorts = [each for each in asked.ranges if each.time == asked.sort]
     if "after_id" not in given:
@@ -175,14 +157,13 @@ def _behind(asked: Search, given: dict[str, Any], id: str) -> list[str]:
     # What is behind the position is before the range's end too. If PostgreSQL 18 knew both, it
     # would begin at the end, and read all that is before the position.
     sorts = [each._replace(end=None) for each in sorts]
-    behind = f"({asked.sort}_at, {id}) < (%(after_time)s, %(after_id)s)"
+    behind = f"({asked.sort}_at, id) < (%(after_time)s, %(after_id)s)"
     return [f"{asked.sort}_at IS NOT NULL", *within(sorts), behind]
 
 
 def _fetch(sql: str, parameters: dict[str, Any]) -> list[Any]:
     """Runs a statement that is planned for its values, not prepared: they decide what is quick."""
     with connection.cursor() as cursor:
-        cursor.adapters.register_loader("timestamptz", TimestamptzLoader)  # in C, unlike Django's
         cursor.execute(_SETTINGS + sql, parameters)
         while cursor.nextset():
             pass
