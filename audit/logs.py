@@ -8,22 +8,21 @@ from typing import Any
 from urllib.parse import urlencode
 from uuid import UUID
 
-from django.contrib.admin.views.main import ChangeList
 from django.db.models import Q
-from django.http import HttpRequest, HttpResponse, QueryDict
+from django.http import HttpRequest, QueryDict
 from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
 
 from audit.scope import WORKSPACE, ScopedAdmin
 from config.console.identify import Kind
 from config.console.links import filtered
-from config.console.lists import OPEN, Line, LogChangeList, LogFilter
+from config.console.lists import OPEN, FilteredList, Line, LogFilter
 
 
 class LogAdmin(ScopedAdmin):
     """A list of what happened in workspaces. A subclass has `line` and `facts`."""
 
-    change_list_template = "admin/log.html"
+    list_class = FilteredList
     filter_form: type[LogFilter] = LogFilter
     is_log = True
     empty_text = "Nothing matches."
@@ -31,17 +30,8 @@ class LogAdmin(ScopedAdmin):
 
     # --- The list
 
-    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
-        return LogChangeList
-
     def get_filter_form(self, request: HttpRequest) -> Any:
         return self.filter_form(request.GET)
-
-    def changelist_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        """The list; 404 if the user may not see the row that the URL opens."""
-        if OPEN in request.GET:
-            request.open = self.visible_or_404(request, request.GET[OPEN])  # type: ignore[attr-defined]
-        return super().changelist_view(request, *args, **kwargs)
 
     def panel(self, request: HttpRequest, title: str, rows: Iterable[Any], url: str) -> SafeString:
         """Some rows, for the start page, and a link to the list."""
@@ -58,10 +48,18 @@ class LogAdmin(ScopedAdmin):
     def line(self, request: HttpRequest, row: Any) -> Line:
         raise NotImplementedError
 
-    def lines(self, request: HttpRequest, rows: Iterable[Any]) -> list[dict[str, Any]]:
+    def lines(
+        self, request: HttpRequest, rows: Iterable[Any], opened: Any = None
+    ) -> list[dict[str, Any]]:
         """Rows for the table of a log, each a link that opens it in the list."""
         return [
-            {"row": row, "line": self.line(request, row), "url": self.url_of(row)} for row in rows
+            {
+                "row": row,
+                "line": self.line(request, row),
+                "url": self.url_of(row),
+                "details": self.details(request, row) if row == opened else "",
+            }
+            for row in rows
         ]
 
     def facts(self, request: HttpRequest, row: Any) -> Iterable[tuple[str, Any]]:

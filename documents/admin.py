@@ -19,7 +19,7 @@ from config.console.formatting import pill
 from config.console.identify import Kind, meanings
 from config.console.links import DOCUMENTS, LOG, filtered
 from config.console.object_page import ObjectPage
-from documents.admin_list import CustomerForm, DocumentChangeList, DocumentFilter, url_of_match
+from documents.admin_list import CustomerForm, DocumentFilter, DocumentList, url_of_match
 from documents.api.objects import progress
 from documents.evidence.views import evidence_file
 from documents.models import Document, Recipient
@@ -98,6 +98,7 @@ class DocumentAdmin(ScopedAdmin):
     seen_by = (VIEW, ADMINS)
     pages = {"change": DocumentPage}
     menu_position = 25
+    list_class = DocumentList
 
     def scope(self, request: HttpRequest) -> Scope:
         scope = own_scope(request)
@@ -143,9 +144,6 @@ class DocumentAdmin(ScopedAdmin):
                 narrowed = filtered(DOCUMENTS, **{"q": text, WORKSPACE: workspace.pk})
                 return HttpResponseRedirect(url_of_match(workspace, text) or narrowed)
         return super().changelist_view(request, {"asks": asks, "is_id": bool(ids)})
-
-    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[DocumentChangeList]:
-        return DocumentChangeList
 
     def get_urls(self) -> list[URLPattern]:
         view = self.admin_site.admin_view(evidence_file)

@@ -1,7 +1,6 @@
 """The list of a workspace's documents in the admin, and the question whose documents are meant."""
 
 import re
-from typing import Any
 from uuid import UUID
 
 from django import forms
@@ -14,7 +13,7 @@ from audit.scope import WORKSPACE
 from config.api.errors import InvalidParameter
 from config.console.formatting import isolated
 from config.console.links import DOCUMENT, DOCUMENTS, filtered
-from config.console.lists import ListPage, LogChangeList, LogFilter, any_of, day
+from config.console.lists import FilteredList, ListPage, LogFilter, any_of, day
 from documents.api.documents import DocumentPosition
 from documents.models import Document, DocumentStatus, RecipientStatus
 from documents.search.parameters import SORTS, TEXT_MAX, WORDS_EXPECTED, Range, Search
@@ -114,19 +113,19 @@ def url_of_match(workspace: Workspace, text: str) -> str:
     return reverse(DOCUMENT, args=ids) if len(ids) == 1 and not older else ""
 
 
-class DocumentChangeList(LogChangeList):
-    form: DocumentFilter
+class DocumentList(FilteredList):
+    template_name = "admin/documents/document/change_list.html"
 
-    def get_page(self, last: Document | None) -> ListPage:
-        ids, older = self.form.found(last, self.list_per_page)
-        rows: Any = self.root_queryset.filter(pk__in=ids).order_by("-created_at", "-id")
-        return ListPage(list(rows), older)
+    def get_page(self) -> ListPage:
+        ids, older = self.form.found(self.last, self.section.list_per_page)
+        rows = self.section.get_queryset(self.request).filter(pk__in=ids)
+        return ListPage(list(rows.order_by("-created_at", "-id")), older)
 
     @property
     def empty_text(self) -> str:
-        if self.older_url:
+        if self.older:
             return "Nothing matches on this page. Older documents may match."
-        if self.chips:
+        if any(self.chips()):
             return "Nothing matches all of these filters."
         if text := self.form.cleaned_data.get("q"):
             return f"No document has “{text}” in its title, or as a recipient’s whole e-mail."

@@ -6,11 +6,11 @@ from urllib.parse import urlencode
 from uuid import UUID
 
 from django.contrib import admin
-from django.contrib.admin.views.main import ChangeList
 from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
 from django.db.models import Model, QuerySet, UUIDField
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
 from django.urls import URLPattern, path, reverse
 from django.utils.safestring import SafeString
 from django.utils.text import capfirst
@@ -18,22 +18,13 @@ from django.views import View
 from django.views.decorators.http import require_safe
 
 from config.console.identify import Kind
+from config.console.lists import FilteredList
 from config.request.redaction import public_part
 
 # Who may see a section: those with a permission of Django's, or
 ADMINS = "admins"  # of a workspace
 OPERATORS = "config.view_system"  # a permission that only superusers have
 READ_ALL = "audit.view_auditentry"  # one that operators and support staff have
-
-
-class SectionList(ChangeList):
-    """Django's change list, for a template that loops over `rows`."""
-
-    model_admin: "SectionAdmin"
-
-    @property
-    def rows(self) -> Iterable[Any]:
-        return self.model_admin.as_rows(self.result_list)
 
 
 class SectionAdmin(admin.ModelAdmin):  # type: ignore[type-arg] # generic only in the stubs
@@ -49,6 +40,7 @@ class SectionAdmin(admin.ModelAdmin):  # type: ignore[type-arg] # generic only i
     menu_position = 50  # from left to right
     add_text = ""  # of the button that leads to the form for a new one
     pages: Mapping[str, type[View]] = {}  # by the last part of their URLs
+    list_class: type[FilteredList] | None = None  # instead of Django's list
     links: tuple[str, ...] = ()  # the filters that only links set
     show_facets = admin.ShowFacets.NEVER
     actions = None
@@ -90,8 +82,10 @@ class SectionAdmin(admin.ModelAdmin):  # type: ignore[type-arg] # generic only i
         offered = {getattr(each, "parameter_name", f"{each}__exact") for each in filters}
         return lookup in {*offered, *self.links} and "\0" not in value  # which is in no text
 
-    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
-        return SectionList
+    def get_changelist_instance(self, request: HttpRequest) -> Any:
+        changelist: Any = super().get_changelist_instance(request)
+        changelist.rows = self.as_rows(changelist.result_list)
+        return changelist
 
     def as_rows(self, objects: Iterable[Any]) -> Iterable[Any]:
         """What the list's template shows of each object on its page."""
@@ -140,7 +134,14 @@ class SectionAdmin(admin.ModelAdmin):  # type: ignore[type-arg] # generic only i
             query = {**request.GET.dict(), "q": key}
             return HttpResponseRedirect(f"{request.path}?{urlencode(query)}")
         context = {"title": capfirst(self.nouns), "warnings": self.warnings(request)}
-        return super().changelist_view(request, context | (extra_context or {}))
+        context |= extra_context or {}
+        if self.list_class is None:
+            return super().changelist_view(request, context)
+        if not self.has_view_permission(request):
+            raise PermissionDenied
+        shown = self.list_class(self, request)
+        context |= self.admin_site.each_context(request)
+        return render(request, shown.template_name, {**context, "cl": shown})
 
     def crumb(self) -> tuple[str, str]:
         return capfirst(self.nouns), reverse(self.url_name("changelist"))

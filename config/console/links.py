@@ -12,14 +12,6 @@ from config.console.formatting import isolated
 LOG = "admin:audit_auditentry_changelist"
 REFUSED = "admin:usage_refusedrequest_changelist"
 DELIVERIES = "admin:webhooks_delivery_changelist"
-# Each reads one table: the list, and what it is narrowed to.
-LOGS = {
-    "Audit log": (LOG, ""),
-    "Downloads": (LOG, "downloads"),
-    "Changes": (LOG, "changes"),
-    "Refused": (REFUSED, ""),
-    "Deliveries": (DELIVERIES, ""),
-}
 KEY = "admin:apikeys_apikey_change"
 DOCUMENT = "admin:documents_document_change"
 DOCUMENTS = "admin:documents_document_changelist"

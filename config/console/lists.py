@@ -17,16 +17,22 @@ from django.core.exceptions import ValidationError
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest
-from django.urls import reverse
 from django.utils import timezone
 from django.utils.choices import flatten_choices
 
-from config.console.base import SectionList
-from config.console.links import LOGS
+from config.console.links import DELIVERIES, LOG, REFUSED
 
 AFTER, OPEN = "after", "open"  # URL parameters of a page, and of its opened row
 PERIODS = {"24h": ("Last 24 hours", 1), "7d": ("Last 7 days", 7), "30d": ("Last 30 days", 30)}
 FIRST_DAY, LAST_DAY = date(2000, 1, 1), date(2999, 12, 31)  # Python has them in any zone
+# The chips above each log: texts, lists, and what a list is narrowed to. Each reads one table.
+LOGS = (
+    ("Audit log", LOG, None),
+    ("Downloads", LOG, "downloads"),
+    ("Changes", LOG, "changes"),
+    ("Refused", REFUSED, None),
+    ("Deliveries", DELIVERIES, None),
+)
 zone_names = cache(available_timezones)  # which opens 600 files
 # What a chip shows of an id, if a row has it.
 NAMES = {
@@ -133,90 +139,47 @@ class Line:
     what: str  # which, and why
 
 
-class LogChangeList(SectionList):
-    """Django's change list with our filters and pages: empty if a filter is not valid."""
+class FilteredList:
+    """A list as its template shows it, named as in Django's: empty if a filter is not valid."""
 
-    search_form_class = forms.Form
-    model_admin: Any
-    form: LogFilter
-    opened: Any  # the row that the URL opens
+    template_name = "admin/log.html"
+    logs = LOGS
 
-    def get_queryset(self, request: HttpRequest, exclude_parameters: Any = None) -> QuerySet[Any]:
-        self.form = self.model_admin.get_filter_form(request)
-        if not self.form.is_valid():
-            return self.root_queryset.none()
-        return self.root_queryset.filter(self.form.condition())
+    def __init__(self, section: Any, request: HttpRequest) -> None:
+        self.section, self.request = section, request
+        # These first: a row may be of another workspace, which is looked at then.
+        opened, last = request.GET.get(OPEN), request.GET.get(AFTER, "")
+        self.opened = section.visible_or_404(request, opened) if opened else None
+        self.last = section.get_object(request, last)
+        self.one_workspace = section.shows_one_workspace(request)
+        self.form = section.get_filter_form(request)
+        page = self.get_page() if self.form.is_valid() else ListPage([])
+        self.result_list, self.older = page.rows, page.older
+        self.rows = section.as_rows(page.rows)
 
-    def get_results(self, request: HttpRequest) -> None:
-        self.request, self.opened = request, getattr(request, OPEN, None)
-        self.one_workspace = self.model_admin.shows_one_workspace(request)
-        page = self.get_page(self.last_row()) if self.form.is_valid() else ListPage([])
-        self.result_list, self.result_count = page.rows, len(page.rows)
-        self.older_url = self.address(after=page.older) if page.older else None
-
-    def last_row(self) -> Any:
-        """The row that the page follows; None, for the newest ones, if it is not known."""
-        if AFTER not in self.params:
-            return None
-        try:
-            return self.root_queryset.filter(pk=self.params[AFTER]).first()
-        except (ValidationError, ValueError):
-            return None
-
-    def get_page(self, last: Any) -> ListPage:
-        found = page_after(self.queryset, last, self.list_per_page)
+    def get_page(self) -> ListPage:
+        """The newest rows, or those after the last one; an opened row begins a page."""
+        size = self.section.list_per_page
+        rows = self.section.get_queryset(self.request).filter(self.form.condition())
+        found = page_after(rows, self.last, size)
         if self.opened is None or self.opened in found.rows:
             return found
-        following = page_after(self.queryset, self.opened, self.list_per_page - 1)
+        following = page_after(rows, self.opened, size - 1)
         return ListPage([self.opened, *following.rows], following.older)
 
-    def address(self, **changes: Any) -> str:
-        """This list's query string with other parameters; None leaves one out."""
-        parameters = {name: self.form.data.get(name) for name in self.form.fields} | changes
-        return f"?{urlencode({name: value for name, value in parameters.items() if value})}"
+    def lines(self) -> list[dict[str, Any]]:
+        lines: list[dict[str, Any]] = self.section.lines(self.request, self.rows, self.opened)
+        return lines
 
-    @property
-    def lines(self) -> Iterator[dict[str, Any]]:
-        """The rows with what the table shows of them; of the opened one, its facts too."""
-        for row in self.result_list:
-            is_open = row == self.opened
-            yield {
-                "row": row,
-                "line": self.model_admin.line(self.request, row),
-                "url": self.address(after=self.params.get(AFTER), open=None if is_open else row.pk),
-                "details": self.model_admin.details(self.request, row) if is_open else "",
-            }
-
-    @property
-    def chips(self) -> list[dict[str, Any]]:
-        """The filters that are set."""
-        hidden = {"q", "zone"}
-        if self.one_workspace:
-            hidden.add("workspace_id__exact")
-        found = []
-        for name, field in self.form.fields.items():
-            if not self.form[name].value() or name in hidden:
+    def chips(self) -> Iterator[tuple[str, str, str]]:
+        """The filters that are set: labels, texts, and the URLs without them."""
+        hidden = {"q", "zone", "workspace_id__exact" if self.one_workspace else ""}
+        set_fields = [field for field in self.form if field.value()]
+        for field in set_fields:
+            if field.name in hidden:
                 continue
-            text = self.form.in_words(name)
-            if name in NAMES and self.result_list:
-                text = str(getattr(self.result_list[0], NAMES[name]))
-            found.append({"label": field.label, "text": text, "url": self.address(**{name: None})})
-        return found
-
-    @property
-    def periods(self) -> list[tuple[str, str, bool]]:
-        """Texts, URLs, and whether they are chosen."""
-        chosen = self.form.data.get("within")
-        return [
-            (text, self.address(within=name, since=None, until=None), name == chosen)
-            for name, (text, _) in PERIODS.items()
-        ]
-
-    @property
-    def logs(self) -> list[tuple[str, str, bool]]:
-        """The logs with these filters, as far as they have them: as `periods`."""
-        here = (self.model_admin.url_name("changelist"), self.form.data.get("kind", ""))
-        return [
-            (text, f"{reverse(name)}{self.address(kind=kind)}", (name, kind) == here)
-            for text, (name, kind) in LOGS.items()
-        ]
+            text = self.form.in_words(field.name)
+            if field.name in NAMES and self.result_list:
+                text = getattr(self.result_list[0], NAMES[field.name])
+            others = {each.name: each.value() for each in set_fields if each.name != field.name}
+            yield field.label, text, f"?{urlencode(others)}"

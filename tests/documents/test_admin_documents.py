@@ -217,9 +217,10 @@ def test_document_pages_have_each_document_once(acme: Tenant, sam: Client) -> No
     made = factories.listed(
         acme.workspace, 120, created_at=lambda n: at(f"2026-01-{1 + n // 30:02} 00:00:00")
     )
-    found, listed = [], shown(sam, f"?workspace_id__exact={acme.workspace.id}", DOCUMENTS)
+    within = f"?workspace_id__exact={acme.workspace.id}"
+    found, listed = [], shown(sam, within, DOCUMENTS)
     found += listed.result_list
-    while listed.older_url:
-        listed = shown(sam, listed.older_url, DOCUMENTS)
+    while listed.older:
+        listed = shown(sam, f"{within}&after={listed.older}", DOCUMENTS)
         found += listed.result_list
     assert found == sorted(made, key=lambda each: (each.created_at, each.id), reverse=True)
