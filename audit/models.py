@@ -220,11 +220,6 @@ class AuditEntry(models.Model):
     def colour(self) -> str:
         return Action(self.action).colour if self.action in Action else ""
 
-    @property
-    def key_label(self) -> str:
-        """The key's name and prefix, as users know it; "" without a key."""
-        return f"{self.key_name} ({self.key_prefix}…)" if self.key_prefix else ""
-
 
 class Leaf(models.Model):
     index = models.BigIntegerField(primary_key=True)  # from 0, without a gap

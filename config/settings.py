@@ -4,14 +4,13 @@ Importing this module starts nothing. On a laptop, `make run` sets the variables
 `manage.py check` fails if a required one is missing (`config.checks`), before a unit starts.
 """
 
-import hashlib
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import dj_database_url
 
-from config import env, static_files
+from config import env
 from config.request import logs
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -130,7 +129,6 @@ TEMPLATES: list[dict[str, Any]] = [
 STATIC_URL = "/static/"
 STATICFILES_DIRS = [("examples", BASE_DIR / "examples")]
 WHITENOISE_KEEP_ONLY_HASHED_FILES = True
-WHITENOISE_ADD_HEADERS_FUNCTION = static_files.add_headers
 # `collectstatic` writes them there, compressed, with a hash in each name: browsers and caches keep
 # them for a year.
 STATIC_ROOT = env.text(
@@ -228,11 +226,6 @@ CACHES: dict[str, Any] = {
     "counters": {"BACKEND": "config.cache.CounterCache", "LOCATION": REDIS_URL},
 }
 RATELIMIT_USE_CACHE = "default" if COUNT_IN_PROCESS else "counters"
-# The defaults of django-ratelimit, which looks for each at each request: for one that is missing,
-# Django takes 1.7 µs.
-RATELIMIT_ENABLE = True
-RATELIMIT_CACHE_PREFIX = "rl:"
-RATELIMIT_HASH_ALGORITHM = hashlib.sha256
 
 # --- The audit log ---------------------------------------------------------------------------
 AUDIT_SIGNING_KEY = env.text(
