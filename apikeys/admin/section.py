@@ -80,20 +80,16 @@ class ApiKeyAdmin(ScopedAdmin):
 
     def as_rows(self, objects: Iterable[ApiKey]) -> list[dict[str, Any]]:
         ids = [key.pk for key in objects]
-        return with_usage(objects, report.daily(KeyUsage.objects.filter(key_id__in=ids), "key_id"))
+        return with_usage(objects, report.by_key(KeyUsage.objects.filter(key_id__in=ids)))
 
     def health(self, request: HttpRequest) -> dict[str, list[str]]:
         workspace = own_scope(request).workspace
         return warnings.health(workspace) if workspace else {}
 
     def panels(self, request: HttpRequest) -> list[SafeString]:
-        """Thirty days of the workspace, and of its keys, most used first.
-
-        A key that has ended is shown if it was used in these days.
-        """
+        """Thirty days of the workspace, and of its keys, most used first."""
         workspace = own_scope(request).workspace
-        usage = KeyUsage.objects.filter(workspace_id=workspace.pk)
-        days = report.daily(usage, "key_id")
+        days = report.by_key(KeyUsage.objects.filter(workspace_id=workspace.pk))
         requests = {key_id: report.total(each.values()).requests for key_id, each in days.items()}
         keys = [
             key
@@ -103,7 +99,8 @@ class ApiKeyAdmin(ScopedAdmin):
         keys.sort(key=lambda key: -requests.get(key.pk, 0))
         rows = with_usage(keys[:SHOWN], days)
         others = sum(requests.values()) - sum(row["usage"].requests for row in rows)
+        all_keys = report.together(days.values())
         return [
-            report.panel(usage, workspace.name, workspace_id__exact=workspace.pk),
+            report.panel(all_keys, workspace.name, workspace_id__exact=workspace.pk),
             render_to_string("admin/apikeys/panel.html", {"rows": rows, "others": others}),
         ]

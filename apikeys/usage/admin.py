@@ -1,10 +1,11 @@
 """Refused requests in the console: all for support, those of their workspace for admins."""
 
+import re
 from collections.abc import Iterable
 from typing import Any
 from uuid import UUID
 
-from django import forms
+from django.apps import apps
 from django.contrib import admin
 from django.db.models import Q
 from django.http import HttpRequest
@@ -20,12 +21,11 @@ from config.console import lists
 from config.console.base import request_user
 from config.console.formatting import clock_tag, isolated
 from config.console.identify import Kind
-from config.console.links import LOG, REFUSED, WORKSPACE, key_link, list_link, page_link
+from config.console.links import DOCUMENT, REFUSED, WORKSPACE, key_link, page_link, parsed
 from config.templatetags.console import copyable
 from workspaces.permissions import is_operator
 
 STATUSES = (400, 401, 402, 403, 404, 405, 410, 412, 416, 429, 500, 503)
-MILD = (400, 404)
 LATEST = 5  # on the start page
 
 
@@ -35,7 +35,6 @@ class RefusedFilter(lists.LogFilter):
     status__exact = lists.any_of("Status", [(str(status), status) for status in STATUSES])
     key_id__exact = lists.linked("API key")
     request_id = lists.linked("Request id")
-    path__exact = lists.linked("Path", forms.CharField)
 
     def condition(self) -> Q:
         id = self.cleaned_data["request_id"]
@@ -65,7 +64,7 @@ class RefusedRequestAdmin(LogAdmin):
         most = report.kinds(report.refused_in_a_day(), "status", "reason")[:LATEST]
         panels = [report.refused_panel(self.lines(request, most))]
         if is_operator(request_user(request)):
-            panels.append(report.panel(KeyUsage.objects.all(), "All workspaces"))
+            panels.append(report.panel(report.of_all(KeyUsage.objects.all()), "All workspaces"))
         return panels
 
     def needs_a_look(self) -> Iterable[tuple[UUID, str, SafeString]]:
@@ -75,7 +74,7 @@ class RefusedRequestAdmin(LogAdmin):
 
     def line(self, request: HttpRequest, row: RefusedRequest) -> lists.Line:
         word = f"{row.requests:,} × {row.status}" if row.requests > 1 else str(row.status)
-        colour = "warn" if row.status in MILD else "bad"
+        colour = "warn" if row.status in (400, 404) else "bad"
         who = key_link(row, REFUSED, own=not scope_of(request).everything) or isolated(row.address)
         return lists.Line(word, colour, who, isolated(reason(request, row)))
 
@@ -85,14 +84,12 @@ class RefusedRequestAdmin(LogAdmin):
             yield "Last request", clock_tag(row.last_at)
         if row.others:
             yield "Others", f"{row.others:,} different ones in this minute were only counted"
-        yield "Cause", row.cause
+        yield "Document", document_of(row)
         yield "Workspace", page_link(WORKSPACE, row.workspace_name, row.workspace_id)
         yield "Address", row.address if row.key_prefix else ""  # it is who asked, without a key
         yield "User agent", row.user_agent
         kept = f"of the first one; {len(row.request_ids)} are kept" if row.requests > 1 else ""
         yield "Request id", format_html("{} {}", copyable(row.request_ids[0].hex), kept)
-        if row.key_id:
-            yield "Audit log", list_link(LOG, "Entries of the key", key_id__exact=row.key_id)
         if row.response_text != reason(request, row):
             yield "Response", row.response_text
         yield "Request", format_html("<code>{} {}</code>", row.method, isolated(row.path))
@@ -102,3 +99,15 @@ def reason(request: HttpRequest, row: RefusedRequest) -> str:
     """The true reason for support; what the model says for admins."""
     everything = scope_of(request).everything
     return capfirst(row.reason if everything else row.public_reason)
+
+
+def document_of(row: RefusedRequest) -> str:
+    """HTML: a link to the document that the path names, unless it is of another workspace."""
+    id = parsed(re.split("[/?]", row.path.removeprefix("/api/v1/documents/"))[0])
+    # Neither app imports the other.
+    documents: Any = apps.get_model("documents", "Document")._default_manager
+    found = documents.filter(pk=id, workspace_id=row.workspace_id).first()
+    if found is None:
+        return ""
+    link = page_link(DOCUMENT, found.title, found.pk)
+    return format_html("{} (deleted)", link) if found.deleted_at else link

@@ -28,7 +28,7 @@ _lock = threading.Lock()  # the end of the process waits for what the thread is 
 
 def flush() -> None:
     with _lock:
-        if not BUFFER:
+        if not (BUFFER.uses or BUFFER.refused):
             return
         try:
             with transaction.atomic():

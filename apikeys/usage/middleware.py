@@ -18,6 +18,7 @@ from apikeys.usage.models import ADDRESS_LENGTH, TEXT_LENGTH, KeyUsage, RefusedR
 from audit.snapshots import KeySnapshot
 from config.api.active_key import ActiveKey
 from config.api.errors import ApiError
+from config.api.parameters import without_names
 from config.request.context import Notes, network_of
 
 logger = logging.getLogger(__name__)
@@ -25,7 +26,9 @@ logger = logging.getLogger(__name__)
 ROWS_A_MINUTE = 20  # of refused requests, of a key or a network
 NETWORKS = 250  # that have rows, in each batch
 IDS_KEPT = 60  # Request-Ids of a row, the first ones
-SENT_LENGTH = 120  # characters that are kept of a refused request's path and user agent
+SENT_LENGTH = (
+    120  # characters that are kept of a refused request's path with its query, and user agent
+)
 
 # By key or network and minute, then by what else is equal.
 Rows = dict[tuple[UUID | str, datetime], dict[Hashable, RefusedRequest]]
@@ -36,9 +39,6 @@ class Buffer:
         self.lock = Lock()
         self.uses: dict[tuple[UUID, date], KeyUsage] = {}
         self.refused: Rows = {}
-
-    def __bool__(self) -> bool:
-        return bool(self.uses or self.refused)
 
     def take(self) -> tuple[list[KeyUsage], list[RefusedRequest]]:
         with self.lock:
@@ -128,19 +128,19 @@ def _row(
 ) -> RefusedRequest:
     """What is known without a query; of what was sent as a key, only the public part is kept."""
     address = notes.client_address[:ADDRESS_LENGTH]
+    query = without_names(request) if status in (400, 404) else ""  # the reason may be there
     row = RefusedRequest(
         created_at=now,
         last_at=now,
         request_ids=[UUID(notes.request_id)],
         status=status,
         response_text=clean(str(error.detail), TEXT_LENGTH),
-        cause=error.cause or error.default_code,
         reason=clean(notes.reason, TEXT_LENGTH),
         key_prefix=notes.key_prefix or "",
         address=address if notes.key else network_of(address),
         user_agent=clean(request.META.get("HTTP_USER_AGENT"), SENT_LENGTH),
         method=clean(request.method, 20),
-        path=clean(escape_uri_path(request.path), SENT_LENGTH),
+        path=clean(escape_uri_path(request.path) + query, SENT_LENGTH),
     )
     row.sent_digest = notes.key_digest
     if notes.key:

@@ -62,7 +62,6 @@ class RefusedRequest(models.Model):
     request_ids = ArrayField(models.UUIDField())
     status = models.PositiveSmallIntegerField()
     response_text = models.CharField(max_length=TEXT_LENGTH)  # what the client was told
-    cause = models.CharField(max_length=50, blank=True)  # the error's code; of a 503 what failed
     # Only that of a 401 or a 429 is for admins of the workspace too: others would say what exists
     # in another workspace, or what is wrong with our servers.
     reason = models.CharField(max_length=TEXT_LENGTH)
@@ -74,7 +73,7 @@ class RefusedRequest(models.Model):
     address = models.CharField(max_length=ADDRESS_LENGTH, blank=True)  # without a key, the network
     user_agent = models.CharField(max_length=TEXT_LENGTH, blank=True)
     method = models.CharField(max_length=20)
-    path = models.CharField(max_length=TEXT_LENGTH)
+    path = models.CharField(max_length=TEXT_LENGTH)  # of a 400 or a 404, with its query
     # Of what was sent as a key, until the reason is found; no column. Its first characters are no
     # secret, so they do not prove that it was that key.
     sent_digest = ""
@@ -88,7 +87,6 @@ class RefusedRequest(models.Model):
             models.Index("key_id", "status", *NEWEST_FIRST, name="refused_key_status"),
             models.Index("workspace_id", *NEWEST_FIRST, name="refused_workspace"),
             models.Index("workspace_id", "status", *NEWEST_FIRST, name="refused_workspace_status"),
-            models.Index("path", *NEWEST_FIRST, name="refused_path"),
             GinIndex(fields=["request_ids"], name="refused_request"),
         ]
 
@@ -96,8 +94,7 @@ class RefusedRequest(models.Model):
         return f"{self.status} at {self.created_at:%Y-%m-%d %H:%M:%S} UTC"
 
     def identify(self, key: KeySnapshot) -> None:
-        for name, value in vars(key).items():
-            setattr(self, name, value)
+        vars(self).update(vars(key))
 
     @property
     def minute(self) -> datetime:

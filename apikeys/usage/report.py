@@ -4,12 +4,12 @@ Each query reads a range of one index.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from datetime import date, timedelta
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from django.db.models import Max, QuerySet, Sum, Value
+from django.db.models import Max, QuerySet, Sum
 from django.template.loader import render_to_string
 from django.utils import timezone
 from django.utils.html import format_html
@@ -32,13 +32,12 @@ LOOKS = {
 }
 
 
-class Usage(NamedTuple):
-    """Requests with a response of 2xx or 3xx, of 4xx or 5xx, and of 429; and downloads."""
-
+class Usage(NamedTuple):  # sums of the columns of `KeyUsage`
     ok: int = 0
     errors: int = 0
     limited: int = 0
     downloads: int = 0
+    busiest: int = 0
 
     @property
     def requests(self) -> int:
@@ -49,22 +48,26 @@ class Usage(NamedTuple):
         return self.errors + self.limited
 
 
-Days = dict[date, Usage]  # the last 30, today included: the oldest first, also without requests
+Days = dict[date, Usage]  # those of the last 30, today included, that have any
 
 
 def last_days() -> list[date]:
     return [today() - timedelta(days=back) for back in reversed(range(DAYS))]
 
 
-def daily(rows: QuerySet[KeyUsage], of: str) -> dict[Any, Days]:
-    """The usage by a field of these rows, such as "key_id". A value without rows has zeros."""
-    days = last_days()
-    found: dict[Any, Days] = defaultdict(lambda: dict.fromkeys(days, Usage()))
-    sums = [Sum(name) for name in Usage._fields]
-    rows_of_days = rows.filter(day__in=days).values(of, "day")
-    for each, day, *usage in rows_of_days.values_list(of, "day", *sums):
-        found[each][day] = Usage(*usage)
+def by_key(rows: QuerySet[KeyUsage]) -> dict[UUID, Days]:
+    found: dict[UUID, Days] = defaultdict(dict)
+    recent = rows.filter(day__in=last_days())
+    for key_id, day, *usage in recent.values_list("key_id", "day", *Usage._fields):
+        found[key_id][day] = Usage(*usage)
     return found
+
+
+def of_all(rows: QuerySet[KeyUsage]) -> Days:
+    """The usage of all their keys together."""
+    sums = [*map(Sum, Usage._fields[:-1]), Max("busiest")]
+    by_day = rows.filter(day__in=last_days()).values_list("day").annotate(*sums)
+    return {day: Usage(*usage) for day, *usage in by_day}
 
 
 def addresses(key_id: UUID) -> list[KeyUsage]:
@@ -74,35 +77,37 @@ def addresses(key_id: UUID) -> list[KeyUsage]:
     return sorted(found.values(), key=lambda row: row.last_at, reverse=True)
 
 
+def together(keys: Collection[Days]) -> Days:
+    return {day: total(each.get(day, Usage()) for each in keys) for day in last_days()}
+
+
 def total(usage: Iterable[Usage]) -> Usage:
-    return Usage(*map(sum, zip(*usage, strict=True)))
+    ok, errors, limited, downloads, busiest = zip(Usage(), *usage, strict=True)
+    return Usage(sum(ok), sum(errors), sum(limited), sum(downloads), max(busiest))
 
 
 def chart(days: Days, *, small: bool = False) -> SafeString:
     """A bar for each day; "" if there were requests on fewer than two."""
     usage = total(days.values())
-    bars = [Bar(f"{day:%-d %b}", each.ok, each.refused) for day, each in days.items()]
+    by_day = [(day, days.get(day, Usage())) for day in last_days()]
+    bars = [Bar(f"{day:%-d %b}", each.ok, each.refused) for day, each in by_day]
     label = f"Requests of {DAYS} days (UTC): {usage.requests:,}; {usage.refused:,} were refused"
     return bar_chart(bars, label=label, names=("successful", "refused"), small=small)
 
 
-def panel(rows: QuerySet[KeyUsage], name: str = "", **of: Any) -> SafeString:
+def panel(days: Days, name: str = "", **of: Any) -> SafeString:
     """HTML: the figures and the chart. `of` narrows the refused requests that they link to."""
-    days = daily(rows.annotate(every=Value("")), "every")[""]
-    busiest = rows.filter(day__in=days).aggregate(most=Max("busiest", default=0))["most"]
+    usage = total(days.values())
     context = {
         "name": name,
-        "usage": total(days.values()),
-        "busiest": min(busiest, REQUESTS_PER_MINUTE),
+        "usage": usage,
+        "busiest": min(usage.busiest, REQUESTS_PER_MINUTE),
         "limit": REQUESTS_PER_MINUTE,
         "chart": chart(days),
         "refused_url": filtered(REFUSED, **of),
         "limited_url": filtered(REFUSED, status__exact=429, **of),
     }
     return SafeString(render_to_string("admin/usage/panels/usage.html", context))
-
-
-# --- Refused requests of 24 hours
 
 
 def refused_in_a_day() -> QuerySet[RefusedRequest]:
@@ -118,14 +123,11 @@ def kinds(rows: QuerySet[RefusedRequest], *fields: str) -> list[Any]:
 
 def refused_panel(most: Any) -> SafeString:
     """HTML: how many requests were refused, and some rows of a log."""
-    sums = refused_in_a_day().values("status").annotate(Sum("requests"), Sum("others"))
-    by_status, others = Counter[int](), 0
-    for each in sums:
-        by_status[each["status"]] = each["requests__sum"]
-        others += each["others__sum"]
+    sums = refused_in_a_day().values_list("status").annotate(Sum("requests"), Sum("others"))
+    by_status = Counter({status: requests for status, requests, _ in sums})
     day = filtered(REFUSED, within="24h")
     figures = [
-        ("in all", by_status.total() + others, day),
+        ("in all", sum(requests + others for _, requests, others in sums), day),
         ("over the limit", by_status[429], f"{day}&status__exact=429"),
         ("500, errors of ours", by_status[500], f"{day}&status__exact=500"),
         ("503, out of reach", by_status[503], f"{day}&status__exact=503"),

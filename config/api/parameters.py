@@ -4,8 +4,9 @@ One must not be empty or given twice: an invalid one is a 400. Unknown ones are 
 """
 
 import re
+from urllib.parse import parse_qsl
 
-from django.http import QueryDict
+from django.http import HttpRequest, QueryDict
 
 from config.api.errors import InvalidParameter
 
@@ -13,6 +14,8 @@ LIMIT_DEFAULT = 25
 LIMIT_MAX = 100  # objects a page
 LIMIT_EXPECTED = f"a whole number from 1 to {LIMIT_MAX}"
 
+# Those with values of these kinds; of others, such as a title, the value may name a person.
+_NAMELESS = re.compile("status|recipientStatus|type|sort|limit|[a-z]+(From|Before)")
 _WHOLE_NUMBER = re.compile(r"[1-9][0-9]{0,2}")
 
 
@@ -40,3 +43,13 @@ def limit(query: QueryDict) -> int:
     if not _WHOLE_NUMBER.fullmatch(value) or int(value) > LIMIT_MAX:
         raise InvalidParameter("limit", LIMIT_EXPECTED)
     return int(value)
+
+
+def without_names(request: HttpRequest) -> str:
+    """The query from `?` on, decoded, without values that may name a person; "" without one.
+
+    What begins beyond 1,000 characters is left out.
+    """
+    sent = parse_qsl(request.META.get("QUERY_STRING", "")[:1000], keep_blank_values=True)
+    shown = (f"{name}={value if _NAMELESS.fullmatch(name) else '…'}" for name, value in sent)
+    return f"?{'&'.join(shown)}" if sent else ""

@@ -74,7 +74,6 @@ def _refused(key: ApiKey, at: datetime, chance: random.Random) -> RefusedRequest
         request_ids=[id],
         status=404,
         response_text=str(DocumentNotFound.default_detail),
-        cause=DocumentNotFound.default_code,
         reason=str(DocumentNotFound.default_detail),
         method="GET",
         path=f"/api/v1/documents/{id}",

@@ -145,20 +145,19 @@ def test_report_has_where_a_key_was_used_last_each_day(db: None) -> None:
     assert found == [("192.0.2.7", 0), ("192.0.2.8", 1), ("192.0.2.9", 3)]
 
 
-def test_report_has_every_day_with_zeros(db: None) -> None:
-    used(uid(1, 2), uid(1, 1), 0, ok=3, downloads=1)
+def test_report_has_the_last_30_days_of_each_key_and_of_all(db: None) -> None:
+    used(uid(1, 2), uid(1, 1), 0, ok=3, downloads=1, busiest=7)
     used(uid(1, 2), uid(1, 1), 2, errors=2, limited=1)
     used(uid(1, 2), uid(1, 1), 30, ok=9)  # too long ago
-    used(uid(2, 2), uid(1, 1), 0, ok=1)
-    found = report.daily(KeyUsage.objects.all(), "key_id")
-    assert list(found[uid(1, 2)]) == [today() - timedelta(days=n) for n in reversed(range(30))]
-    last = [Usage(errors=2, limited=1), Usage(), Usage(ok=3, downloads=1)]
-    assert list(found[uid(1, 2)].values()) == [*[Usage()] * 27, *last]
+    used(uid(2, 2), uid(1, 1), 0, ok=1, busiest=6)
+    found = report.by_key(KeyUsage.objects.all())
+    today_s, before = Usage(ok=3, downloads=1, busiest=7), Usage(errors=2, limited=1)
+    assert found[uid(1, 2)] == {today(): today_s, today() - timedelta(days=2): before}
     assert report.total(found[uid(3, 2)].values()) == Usage()
-    days = report.daily(KeyUsage.objects.all(), "workspace_id")[uid(1, 1)]
-    of_workspace = report.total(days.values())
-    assert of_workspace == Usage(ok=4, errors=2, limited=1, downloads=1)
-    assert (of_workspace.requests, of_workspace.refused) == (7, 3)
+    of_all = report.total(report.of_all(KeyUsage.objects.all()).values())
+    assert of_all == report.total(report.together(found.values()).values())
+    assert of_all == Usage(ok=4, errors=2, limited=1, downloads=1, busiest=7)
+    assert (of_all.requests, of_all.refused) == (7, 3)
 
 
 def test_purge_deletes_old_rows_some_at_a_time(db: None, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -54,7 +54,7 @@ def test_server_counts_on_without_the_database_and_writes_it_later(
         assert eventually(lambda: NOT_WRITTEN in server.log())
         server.restore()
         [row] = eventually(lambda: find_request(refused.headers["request-id"]))
-        assert (row.key_prefix, row.cause) == (acme.key.prefix, "database")
+        assert (row.key_prefix, row.status) == (acme.key.prefix, 503)
         assert usage_of(acme.key.pk).ok == 1
 
 

@@ -114,7 +114,7 @@ def key_expires(acme: Tenant) -> str:
 
 
 def ended_key_is_used(acme: Tenant) -> str:
-    facts: dict[str, Any] = {"status": 401, "cause": "invalid_key", "address": "192.0.2.7"}
+    facts: dict[str, Any] = {"status": 401, "address": "192.0.2.7"}
     refused(3, key_id=acme.key.pk, workspace_id=acme.workspace.pk, **facts)
     notify()  # it works
     acme.key.revoke(by=acme.admin)

@@ -42,7 +42,6 @@ class Migration(migrations.Migration):
                 ('request_ids', django.contrib.postgres.fields.ArrayField(base_field=models.UUIDField(), size=None)),
                 ('status', models.PositiveSmallIntegerField()),
                 ('response_text', models.CharField(max_length=500)),
-                ('cause', models.CharField(blank=True, max_length=50)),
                 ('reason', models.CharField(max_length=500)),
                 ('key_id', models.UUIDField(null=True)),
                 ('key_name', models.CharField(blank=True, max_length=100)),
@@ -55,7 +54,7 @@ class Migration(migrations.Migration):
                 ('path', models.CharField(max_length=500)),
             ],
             options={
-                'indexes': [models.Index(models.OrderBy(models.F('created_at'), descending=True), models.OrderBy(models.F('id'), descending=True), name='refused_newest'), models.Index(models.F('status'), models.OrderBy(models.F('created_at'), descending=True), models.OrderBy(models.F('id'), descending=True), name='refused_status'), models.Index(models.F('key_id'), models.OrderBy(models.F('created_at'), descending=True), models.OrderBy(models.F('id'), descending=True), name='refused_key'), models.Index(models.F('key_id'), models.F('status'), models.OrderBy(models.F('created_at'), descending=True), models.OrderBy(models.F('id'), descending=True), name='refused_key_status'), models.Index(models.F('workspace_id'), models.OrderBy(models.F('created_at'), descending=True), models.OrderBy(models.F('id'), descending=True), name='refused_workspace'), models.Index(models.F('workspace_id'), models.F('status'), models.OrderBy(models.F('created_at'), descending=True), models.OrderBy(models.F('id'), descending=True), name='refused_workspace_status'), models.Index(models.F('path'), models.OrderBy(models.F('created_at'), descending=True), models.OrderBy(models.F('id'), descending=True), name='refused_path'), django.contrib.postgres.indexes.GinIndex(fields=['request_ids'], name='refused_request')],
+                'indexes': [models.Index(models.OrderBy(models.F('created_at'), descending=True), models.OrderBy(models.F('id'), descending=True), name='refused_newest'), models.Index(models.F('status'), models.OrderBy(models.F('created_at'), descending=True), models.OrderBy(models.F('id'), descending=True), name='refused_status'), models.Index(models.F('key_id'), models.OrderBy(models.F('created_at'), descending=True), models.OrderBy(models.F('id'), descending=True), name='refused_key'), models.Index(models.F('key_id'), models.F('status'), models.OrderBy(models.F('created_at'), descending=True), models.OrderBy(models.F('id'), descending=True), name='refused_key_status'), models.Index(models.F('workspace_id'), models.OrderBy(models.F('created_at'), descending=True), models.OrderBy(models.F('id'), descending=True), name='refused_workspace'), models.Index(models.F('workspace_id'), models.F('status'), models.OrderBy(models.F('created_at'), descending=True), models.OrderBy(models.F('id'), descending=True), name='refused_workspace_status'), django.contrib.postgres.indexes.GinIndex(fields=['request_ids'], name='refused_request')],
             },
         ),
     ]
