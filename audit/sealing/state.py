@@ -53,7 +53,7 @@ _STATE = f"""{TRUSTED}
     SELECT extract(epoch FROM clock_timestamp() - least(
             ({_oldest_unsealed("id > %(complete_to)s", "id")}),
             ({_oldest_unsealed(_AFTER_SEAL, "created_at, id")})))::float8,
-        ({newest(Action.LOG_VERIFIED)}), ({newest(Action.LOG_DAMAGED)})
+        ({newest(Action.LOG_DAMAGED)})
 """  # noqa: S608 - made of constants
 
 
@@ -63,16 +63,12 @@ class State:
 
     Attributes:
         unsealed_seconds: the age of the oldest entry that is not sealed; None if all are.
-        sealed: entries in the newest checkpoint that is signed.
-        intact_at: when a verification last found the log intact; None if never.
-        damaged_at: when one last found that it differs; None if never.
+        damaged_at: when a verification last found that the log differs; None if never.
         foreign: a sentence about rows of the tree that the sealer has not written; "" if none.
         unverified: why no signature could be checked; a sentence.
     """
 
     unsealed_seconds: float | None = None
-    sealed: int = 0
-    intact_at: datetime | None = None
     damaged_at: datetime | None = None
     foreign: str = ""
     unverified: str = ""
@@ -89,10 +85,6 @@ class State:
         """
         at = self.damaged_at
         return at is not None and f"{at:{_SETTLED}}" != settings.AUDIT_DAMAGE_SETTLED
-
-    @property
-    def verified_at(self) -> datetime | None:
-        return max((at for at in (self.intact_at, self.damaged_at) if at), default=None)
 
     def warnings(self) -> list[str]:
         found = [self.unverified] if self.unverified else []
@@ -137,8 +129,8 @@ def read(connection: BaseDatabaseWrapper = default_connection) -> State:
             sealed_at, complete_to = NEVER, 2**63 - 1
         cursor.execute(_STATE, {"sealed_at": sealed_at, "complete_to": complete_to})
         cursor.nextset()
-        [(unsealed_seconds, intact_at, damaged_at)] = cursor.fetchall()
-    return State(unsealed_seconds, signed.size, intact_at, damaged_at, _foreign(signed))
+        [(unsealed_seconds, damaged_at)] = cursor.fetchall()
+    return State(unsealed_seconds, damaged_at, _foreign(signed))
 
 
 def _foreign(signed: Newest) -> str:

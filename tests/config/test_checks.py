@@ -188,7 +188,7 @@ def test_check_and_a_metric_name_a_transaction_that_writes_in_another_database(
     monkeypatch.setattr(checks, "LONG", timedelta(0))
 
     def held() -> float:
-        return monitoring.read_status()["events_held_seconds"]
+        return monitoring.read_status().held
 
     with psycopg.connect(url_of("postgres")) as elsewhere:
         who = f"pid {elsewhere.info.backend_pid} (documents_owner, idle in transaction, database p"

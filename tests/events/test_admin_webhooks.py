@@ -16,8 +16,9 @@ from psycopg import sql as statements
 
 from audit.models import Action, AuditEntry
 from events.webhooks import secrets, services
+from events.webhooks.admin.endpoints import MOST_COUNTED
 from events.webhooks.models import TEST_EVENT, Delivery, Endpoint
-from events.webhooks.monitoring import MOST_COUNTED, PROCESS
+from events.webhooks.monitoring import PROCESS
 from events.webhooks.policy import MOST_ENDPOINTS
 from tests.support import factories, staff, webhooks
 from tests.support.cast import form_of, nodes, page_of, plan

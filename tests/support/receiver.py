@@ -211,5 +211,5 @@ def delivering(
         stop_delivering(process)
 
 
-def delivers() -> float:
-    return monitoring.read_status()["webhooks_processes"]
+def delivers() -> int:
+    return monitoring.processes()

@@ -24,7 +24,7 @@ from events.models import EventType
 from events.serializers import event_of
 from events.webhooks.admin.actions import SendAgain, may_change
 from events.webhooks.models import TEST_EVENT, Attempt, Delivery, DeliveryState, Endpoint
-from events.webhooks.monitoring import delivers
+from events.webhooks.monitoring import processes
 from workspaces.api_access import access_warning
 
 SOON = "as soon as possible"
@@ -130,4 +130,4 @@ def reason(attempt: Attempt) -> str:
 def unsent() -> SafeString:
     """That the service sends nothing at present; "" if it does."""
     text = "The service sends no webhooks at present. Deliveries wait; you need not do anything."
-    return SafeString("") if delivers() else Bad(text)
+    return SafeString("") if processes() else Bad(text)

@@ -25,11 +25,11 @@ from events.webhooks import services
 from events.webhooks.admin import actions
 from events.webhooks.admin.deliveries import held, is_being_sent, reason, unsent
 from events.webhooks.models import PENDING, UNDELIVERED, Delivery, DeliveryState, Endpoint
-from events.webhooks.monitoring import MOST_COUNTED
 from events.webhooks.policy import FAILING_DAYS, KEEP
 from workspaces.api_access import access_warning
 
 SHOWN = 20  # deliveries
+MOST_COUNTED = 1000  # deliveries that wait
 MOST_LINES = 5  # about an own workspace's webhooks; each takes three queries
 MOST_NAMED = 20  # failing webhooks of all workspaces, those that fail longest
 
