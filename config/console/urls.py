@@ -12,6 +12,7 @@ from workspaces.accounts.invitation_views import invitation
 urlpatterns = [
     path("api/docs", docs.page, name="docs"),
     path("api/docs/", RedirectView.as_view(pattern_name="docs")),
+    path("api/docs/find", docs.find, name="docs_find"),
     path(f"api/docs/{client.NAME}.tar.gz", docs.client_archive, name="docs_client"),
     path("api/docs/<path:path>", docs.page, name="docs"),
     path("", RedirectView.as_view(pattern_name="docs")),

@@ -8,6 +8,7 @@ from django.views.decorators.http import require_safe
 
 from config.docs import client
 from config.docs.pages import PAGES, Page, context_of
+from config.docs.search import search
 
 # Scripts and styles are this server's own, and requests go to this server only: a key that is
 # entered in a page cannot be sent elsewhere.
@@ -22,9 +23,16 @@ NUMBERS = {page.path: number for number, page in enumerate(PAGES)}
 def page(request: HttpRequest, path: str = "") -> HttpResponse:
     """A page of the documentation. Its commands have the address that it was requested with."""
     if path not in NUMBERS:
-        return show(request, NOT_FOUND, 404)
+        words = path.replace("/", " ")[:100]
+        return show(request, NOT_FOUND, 404, found=search(words), missing=True)
     following = PAGES[NUMBERS[path] + 1 :]
     return show(request, PAGES[NUMBERS[path]], next=next(iter(following), None))
+
+
+@require_safe
+def find(request: HttpRequest) -> HttpResponse:
+    text = request.GET.get("q", "")[:100]
+    return show(request, SEARCH, found=search(text), text=text)
 
 
 @require_safe
@@ -32,7 +40,8 @@ def client_archive(request: HttpRequest) -> HttpResponse:
     return HttpResponse(client.archive(), content_type="application/gzip")
 
 
-NOT_FOUND = Page("404", "Page not found", "docs/missing.html")
+SEARCH = Page("find", "Search the documentation", "docs/find.html")
+NOT_FOUND = Page("404", "Page not found", "docs/find.html")
 
 
 def show(request: HttpRequest, page: Page, status: int = 200, **more: Any) -> HttpResponse:

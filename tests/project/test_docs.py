@@ -6,6 +6,7 @@ import tarfile
 from io import BytesIO
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 from django.test import Client
@@ -113,12 +114,37 @@ def test_unknown_paths_like_that_of_the_docs_page_are_json() -> None:
         assert response.json() == golden("no_path")
 
 
-def test_unknown_docs_page_is_a_page_that_says_so() -> None:
+def test_unknown_docs_page_is_a_page_with_what_its_address_may_mean() -> None:
     for path in ("/x", "/pages/", "/reference", "/webhooks%00", f"/{'x' * 2000}"):
         response = Client().get(f"{PAGE}{path}")
         assert response.status_code == 404, path
         assert response["Content-Type"] == "text/html; charset=utf-8"
         assert "The documentation has no page at this address." in response.content.decode()
+    assert 'href="/api/docs/webhooks">Webhooks</a></dt>' in text_of("/webhooks/")
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        ("retry-after wait", "Errors: Try again?"),
+        ("signature five minutes", "Webhooks: Verify"),
+        ("429", "Errors: All codes"),
+        ("recipientStatus", "Search documents: Parameters"),
+        ("MCP", "AI assistants"),
+        ("python install", "Start: Library and command"),
+    ],
+)
+def test_docs_search_finds_words_below_a_heading(words: str, found: str) -> None:
+    page = html.unescape(text_of(f"/find?{urlencode({'q': words})}"))
+    assert f">{found}</a></dt>" in page
+    assert f'value="{words}"' in page
+
+
+def test_docs_search_shows_what_was_typed_as_text() -> None:
+    page = text_of("/find?q=<b>%FF%00")
+    assert 'value="&lt;b&gt;' in page
+    assert "No part of a page has all these words." in page
+    assert "<dt>" not in text_of("/find?q=%20")
 
 
 def test_docs_start_page_names_an_archive_of_the_whole_client() -> None:

@@ -193,7 +193,13 @@ document.addEventListener("click", (event) => {
 });
 
 document.addEventListener("submit", async (event) => {
+  const isSearch = event.target.matches("[role=search]");
+  if (isSearch && !key) return; // the browser opens the results
   event.preventDefault();
+  if (isSearch) {
+    go(`${event.target.action}?${new URLSearchParams(new FormData(event.target))}`);
+    return;
+  }
   if (event.target.matches("#try")) { // its `id` is the field of that name
     withKey(() => send(document.querySelector(".response"), ...filledIn(event.target)));
     return;
