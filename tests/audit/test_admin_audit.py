@@ -94,7 +94,7 @@ def test_audit_list_of_an_admin_of_several_is_of_one_workspace(
 
 
 @pytest.mark.parametrize("who", ["former admin", "former support"])
-def test_audit_list_is_closed_to_people_who_lost_the_right_to_it(acme: Tenant, who: str) -> None:
+def test_pages_are_closed_to_people_who_lost_the_right_to_them(acme: Tenant, who: str) -> None:
     """`test_admin_isolation.py` has everybody else."""
     user = acme.admin if who == "former admin" else support()
     client = signed_in(user)
@@ -102,7 +102,8 @@ def test_audit_list_is_closed_to_people_who_lost_the_right_to_it(acme: Tenant, w
     Membership.objects.filter(user=user).delete()
     user.groups.clear()
     entry = AuditEntry.objects.earliest("id")
-    for url in (HISTORY, EXPORT, page_of(entry)):
+    keys = reverse("admin:apikeys_apikey_changelist")
+    for url in (HISTORY, EXPORT, page_of(entry), keys):
         assert client.get(url).status_code in (302, 403, 404)
 
 

@@ -10,13 +10,7 @@ from audit.models import Action, AuditEntry
 from config.console.lists import page_after
 from tests.support.cast import nodes, plan
 from tests.support.factories import Tenant, at, uid
-from tests.support.staff import (
-    HISTORY,
-    analyze,
-    asked,
-    happened,
-    signed_in,
-)
+from tests.support.staff import HISTORY, analyze, asked, happened, signed_in
 from workspaces.models import Membership, Workspace
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("as_owner")]  # ANALYZE

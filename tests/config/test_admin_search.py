@@ -170,27 +170,18 @@ def test_box_leads_to_nothing_of_another_workspace(acme: Tenant, umbrella: Tenan
     hook = endpoint(acme)
     happened(**of(acme.workspace), person="left@x.example", address="198.51.100.7")
     texts = {
-        "id": (document.pk, acme.key.pk, acme.workspace.pk, hook.pk),
-        "request": (refusal.request_ids[0].hex,),
-        "event": (failed(hook).public_event_id,),
-        "key": (acme.key.prefix,),
-        "person": (acme.admin.username, "left@x.example"),
-        "address": ("198.51.100.7",),
-        "text": (acme.workspace.name, "Lease", "hooks.example"),
-    }
-    unknown = {
-        "id": uuid4(),
-        "request": uuid4().hex,
-        "event": f"evt_{uuid4().hex}",
-        "key": "dtd_00000000",
-        "person": "nobody@x.example",
-        "address": "198.51.100.8",
-        "text": "Nothing",
+        uuid4(): (document.pk, acme.key.pk, acme.workspace.pk, hook.pk),
+        uuid4().hex: (refusal.request_ids[0].hex,),
+        f"evt_{uuid4().hex}": (failed(hook).public_event_id,),
+        "dtd_00000000": (acme.key.prefix,),
+        "nobody@x.example": (acme.admin.username, "left@x.example"),
+        "198.51.100.8": ("198.51.100.7",),
+        "Nothing": (acme.workspace.name, "Lease", "hooks.example"),
     }
     stranger = signed_in(umbrella.admin)
-    for kind, theirs in texts.items():
+    for unknown, theirs in texts.items():
         for text in theirs:
-            like = target(stranger, unknown[kind]).replace(quoted(unknown[kind]), quoted(text))
+            like = target(stranger, unknown).replace(quoted(unknown), quoted(text))
             assert target(stranger, text) == like
             assert document.title not in body(stranger.get(like))
 

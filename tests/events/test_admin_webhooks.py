@@ -20,7 +20,7 @@ from events.webhooks.models import TEST_EVENT, Delivery, Endpoint
 from events.webhooks.monitoring import PROCESS
 from events.webhooks.policy import MOST_ENDPOINTS
 from tests.support import factories, staff, webhooks
-from tests.support.cast import form_of, nodes, page_of, plan
+from tests.support.cast import form_of, indexes_of, page_of
 from tests.support.database import whole_database
 from tests.support.factories import Tenant
 from tests.support.staff import body
@@ -84,11 +84,7 @@ def test_webhook_form_refuses_other_addresses_and_events(ada: Client) -> None:
     too_long = URL + "a" * 500  # which the field does not cut
     urls = ("", "hooks.example.com", "javascript:alert(1)", f"{URL}\x00", f"{URL}\u202e", too_long)
     refused: list[dict[str, Any]] = [{"url": url} for url in urls]
-    refused += [
-        {"types": ["webhook.test"]},
-        {"types": ["document.completed", "x\x00"]},
-        {"types": []},
-    ]
+    refused += [{"types": types} for types in ([], ["webhook.test"], ["document.sent", "x\x00"])]
     for fields in refused:
         assert "Nothing was saved" in body(create(ada, **fields)), fields
     with_key = create(ada, url=f"https://example.com/?secret=dtd_{'a' * 40}")
@@ -194,10 +190,8 @@ def test_failing_webhook_says_why_and_what_waits_on_the_start_page_and_on_its_ow
 
 def test_pages_say_if_no_process_delivers(hook: Endpoint, acme: Tenant, ada: Client) -> None:
     webhooks.delivery(hook)
-    pages, text = (
-        (START, LIST, DELIVERIES, page_of(hook)),
-        "The service sends no webhooks at present.",
-    )
+    pages = (START, LIST, DELIVERIES, page_of(hook))
+    text = "The service sends no webhooks at present."
     for url in pages:
         assert text in body(ada.get(url)), url
     with closing(connection.copy()) as process, process.cursor() as cursor:
@@ -308,23 +302,17 @@ def test_deliveries_of_a_workspace_are_one_range_of_an_index(
     webhooks.backlog(300)
     staff.analyze("webhooks_delivery")
     for client, index in ((ada, "delivery_workspace"), (sam, "delivery_all")):
-        [sql] = [
-            sql for sql in staff.asked(client, DELIVERIES) if 'FROM "webhooks_delivery"' in sql
-        ]
-        read = {node.get("Index Name") for node in nodes(plan(sql))}
-        assert {name for name in read if name and name.startswith("delivery")} == {index}
+        asked = staff.asked(client, DELIVERIES)
+        [sql] = [each for each in asked if 'FROM "webhooks_delivery"' in each]
+        assert {name for name in indexes_of(sql) if name.startswith("delivery")} == {index}
 
 
-def test_what_follows_a_webhook_s_host_is_for_its_admins_alone(
-    hook: Endpoint, ada: Client, sam: Client
+def test_webhook_s_page_has_its_whole_url_and_buttons_that_no_link_presses(
+    hook: Endpoint, ada: Client
 ) -> None:
+    """`test_admin_isolation.py` has what support staff and operators must not see."""
     assert "token=letmein" in body(ada.get(page_of(hook)))
-    for client in (sam, staff.signed_in(staff.operator())):
-        html = body(client.get(page_of(hook)))
-        assert PUBLIC_URL in html
-        assert "letmein" not in html
-        assert "whsec_" not in html
-    for name in ("switch_on", "test", "again"):  # buttons, and no links
+    for name in ("switch_on", "test", "again"):
         assert ada.get(page_of(hook, name))["Location"] == page_of(hook)
     assert AuditEntry.objects.filter(action__startswith="webhook.").count() == 1
 
@@ -333,11 +321,8 @@ def test_deliveries_are_listed_by_workspace_webhook_event_and_state(
     acme: Tenant, umbrella: Tenant, ada: Client, sam: Client
 ) -> None:
     hooks = [webhooks.endpoint(acme), webhooks.endpoint(acme), webhooks.endpoint(umbrella)]
-    ours, failed, theirs = (
-        webhooks.delivered(hooks[0]),
-        webhooks.failed(hooks[1]),
-        *[webhooks.delivered(hooks[2])],
-    )
+    ours, failed = webhooks.delivered(hooks[0]), webhooks.failed(hooks[1])
+    theirs = webhooks.delivered(hooks[2])
     assert set(staff.shown(sam, "", DELIVERIES).result_list) == {ours, failed, theirs}
     assert set(staff.shown(ada, "", DELIVERIES).result_list) == {ours, failed}
     for query in (

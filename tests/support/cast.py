@@ -264,3 +264,8 @@ def nodes(node: dict[str, Any]) -> Iterator[dict[str, Any]]:
     yield node
     for child in node.get("Plans", []):
         yield from nodes(child)
+
+
+def indexes_of(sql: str) -> set[str]:
+    """The indexes that the statement reads."""
+    return {node["Index Name"] for node in nodes(plan(sql)) if "Index Name" in node}

