@@ -28,7 +28,7 @@ from audit.sending import send
 from audit.snapshots import WorkspaceSnapshot
 from config.console import lists
 from config.console.base import request_user
-from config.console.formatting import Bad, code_spans, isolated, pill, time_tag
+from config.console.formatting import Bad, code_spans, isolated, pill, time_tag, with_times
 from config.console.identify import Kind
 from config.console.links import DOCUMENT, ENDPOINT, LOG, WORKSPACE, key_link, list_link, page_link
 from config.console.reauthentication import password_needed
@@ -235,13 +235,13 @@ class AuditEntryAdmin(LogAdmin):
         return send(request, make, name=name, content_type="text/csv; charset=utf-8")
 
 
-def detail_of(entry: AuditEntry) -> SafeString | str:
+def detail_of(entry: AuditEntry) -> SafeString:
     """On one line; a webhook is a link to its page instead of its id."""
     text = " ".join(entry.detail.split())
     named = _WEBHOOK.match(text) if entry.action.startswith("webhook.") else None
     if named is None:
-        return text
-    rest = isolated(text[named.end() :])
+        return with_times(text)
+    rest = with_times(text[named.end() :])
     return format_html("{}{}", page_link(ENDPOINT, *named.groups()), rest)
 
 

@@ -1,19 +1,20 @@
 """The list of a workspace's documents in the admin, and the question whose documents are meant."""
 
 import re
+from typing import Any
 from uuid import UUID
 
 from django import forms
-from django.db.models import F, Q, QuerySet, Value
-from django.db.models.functions import Concat
+from django.db.models import Q, QuerySet, Value
+from django.db.models.functions import Upper
 from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 
 from audit.scope import WORKSPACE
 from config.api.errors import InvalidParameter
 from config.console.formatting import isolated
-from config.console.links import DOCUMENT, DOCUMENTS, filtered
-from config.console.lists import FilteredList, ListPage, LogFilter, any_of, day
+from config.console.links import DOCUMENT, DOCUMENTS, filtered, parsed
+from config.console.lists import FilteredList, LogFilter, any_of, day
 from documents.api.documents import DocumentPosition
 from documents.models import Document, DocumentStatus, RecipientStatus
 from documents.search.parameters import SORTS, TEXT_MAX, WORDS_EXPECTED, Range, Search
@@ -21,6 +22,7 @@ from documents.search.queries import search
 from workspaces.models import Workspace
 
 MOST_CUSTOMERS = 10  # that are named if several may be meant
+MOST_WORDS = 10  # of a customer's name beside a title
 TEXT = forms.CharField(
     label="Title, recipient’s whole e-mail, or id",
     required=False,
@@ -32,22 +34,23 @@ TEXT = forms.CharField(
 class CustomerForm(forms.Form):
     """Asks whose document is meant, unless the text says it: "Mutual NDA Acme"."""
 
+    field_order = ("customer", "q")
     q = TEXT
     customer = forms.CharField(
-        label="Which customer?",
+        label="Customer",
         required=False,
         max_length=TEXT_MAX,
-        widget=forms.TextInput({"autofocus": True, "placeholder": "The beginning of its name"}),
+        widget=forms.TextInput({"autofocus": True, "placeholder": "Name, member’s e-mail, or id"}),
     )
 
     def clean(self) -> None:
         """Sets `meant`: the workspaces that may be meant, and what is looked for in each."""
         name, text = self.cleaned_data.get("customer"), self.cleaned_data.get("q", "")
-        found = Workspace.objects.filter(name__istartswith=name) if name else named_in(text)
+        found = called(name) if name else named_in(text)
         customers = found.order_by("name", "id")[:MOST_CUSTOMERS]
         self.meant = [(each, text if name else without(each.name, text)) for each in customers]
         if name and not self.meant:
-            self.add_error(None, "No customer’s name begins so.")
+            self.add_error(None, "None has a name that begins so, such a member, or this id.")
         if len(self.meant) > 1:
             links = (
                 (filtered(DOCUMENTS, **{"q": text, WORKSPACE: each.pk}), isolated(each.label))
@@ -57,11 +60,19 @@ class CustomerForm(forms.Form):
             self.add_error(None, format_html("Which one? {}", which))
 
 
+def called(text: str) -> QuerySet[Workspace]:
+    """The workspaces with a name that begins so, such a member, or this id."""
+    if "@" in text:
+        return Workspace.objects.filter(memberships__user__username__iexact=text)
+    return Workspace.objects.filter(Q(name__istartswith=text) | Q(pk=parsed(text)))
+
+
 def named_in(text: str) -> QuerySet[Workspace]:
-    """The workspaces whose names begin or end the text."""
-    name = Concat(Value(" "), "name", Value(" "))
-    workspaces = Workspace.objects.alias(text=Value(f" {text} "), words=name)
-    return workspaces.filter(Q(text__istartswith=F("words")) | Q(text__iendswith=F("words")))
+    """The workspaces whose names begin or end the text. An index finds them."""
+    words = text.split()
+    parts = [part for n in range(1, MOST_WORDS + 1) for part in (words[:n], words[-n:])]
+    names = [Upper(Value(" ".join(part))) for part in parts]
+    return Workspace.objects.alias(upper=Upper("name")).filter(upper__in=names)
 
 
 def without(name: str, text: str) -> str:
@@ -116,10 +127,10 @@ def url_of_match(workspace: Workspace, text: str) -> str:
 class DocumentList(FilteredList):
     template_name = "admin/documents/document/change_list.html"
 
-    def get_page(self) -> ListPage:
+    def get_page(self) -> tuple[list[Any], Any]:
         ids, older = self.form.found(self.last, self.section.list_per_page)
         rows = self.section.get_queryset(self.request).filter(pk__in=ids)
-        return ListPage(list(rows.order_by("-created_at", "-id")), older)
+        return list(rows.order_by("-created_at", "-id")), older
 
     @property
     def empty_text(self) -> str:

@@ -6,7 +6,7 @@ from django.contrib.auth.models import AnonymousUser, User
 from django.contrib.sessions.backends.base import SessionBase
 from django.contrib.sessions.base_session import AbstractBaseSession
 from django.db import models
-from django.db.models.functions import Now
+from django.db.models.functions import Now, Upper
 from django.urls import reverse
 from django.utils import timezone
 
@@ -51,6 +51,9 @@ class Workspace(models.Model):
     )
 
     objects = WorkspaceQuerySet.as_manager()
+
+    class Meta:
+        indexes = [models.Index(Upper("name"), name="workspace_name")]
 
     def __str__(self) -> str:
         return self.name

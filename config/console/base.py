@@ -45,7 +45,6 @@ class SectionAdmin(admin.ModelAdmin):  # type: ignore[type-arg] # generic only i
     show_facets = admin.ShowFacets.NEVER
     actions = None
     list_per_page = 50
-    sortable_by = ()
 
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         site: Any = self.admin_site

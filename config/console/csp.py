@@ -1,8 +1,6 @@
-from collections.abc import Callable
+from typing import Any
 
 from django.http import HttpRequest, HttpResponse
-
-View = Callable[[HttpRequest], HttpResponse]
 
 # Scripts and styles are files of ours. Other hosts may not serve, receive or frame anything.
 CONTENT_SECURITY_POLICY = (
@@ -11,11 +9,11 @@ CONTENT_SECURITY_POLICY = (
 )
 
 
-def content_security_policy(get_response: View) -> View:
+def content_security_policy(get_response: Any) -> Any:
     """Each page has this policy, unless its view has set another."""
 
     def middleware(request: HttpRequest) -> HttpResponse:
-        response = get_response(request)
+        response: HttpResponse = get_response(request)
         if response.get("Content-Type", "").startswith("text/html"):
             response.headers.setdefault("Content-Security-Policy", CONTENT_SECURITY_POLICY)
         return response

@@ -7,13 +7,11 @@ Django's change list counts the table twice and uses OFFSET. Here a page follows
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
-from functools import cache
 from typing import Any
 from urllib.parse import urlencode
 from zoneinfo import ZoneInfo, available_timezones
 
 from django import forms
-from django.core.exceptions import ValidationError
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest
@@ -33,7 +31,7 @@ LOGS = (
     ("Refused", REFUSED, None),
     ("Deliveries", DELIVERIES, None),
 )
-zone_names = cache(available_timezones)  # which opens 600 files
+ZONES = [(name, name) for name in available_timezones()]
 # What a chip shows of an id, if a row has it.
 NAMES = {
     "workspace_id__exact": "workspace_name",
@@ -42,29 +40,23 @@ NAMES = {
 }
 
 
-@dataclass(frozen=True)
-class ListPage:
-    rows: list[Any]
-    older: Any = None  # the id of its last row, if there are older ones
-
-
-def page_after(rows: QuerySet[Any], last: Any, size: int) -> ListPage:
-    """The newest rows, or the newest of those that are older than a row."""
+def page_after(rows: QuerySet[Any], last: Any, size: int) -> tuple[list[Any], Any]:
+    """The newest rows, or those after a row; the id of their last one, if there are older ones."""
     if last is not None:
         # No comparison of rows: PostgreSQL 18 would begin at the end of the days, and read on.
         older = Q(created_at__lt=last.created_at) | Q(pk__lt=last.pk)
         rows = rows.filter(older, created_at__lte=last.created_at)
     found = list(rows.order_by("-created_at", "-id")[: size + 1])
-    return ListPage(found[:size], found[size - 1].pk if len(found) > size else None)
+    return found[:size], found[size - 1].pk if len(found) > size else None
 
 
 def batches(rows: QuerySet[Any], size: int) -> Iterator[list[Any]]:
     """All rows, newest first. Each batch is one statement, so a slow reader holds no cursor."""
-    page = page_after(rows, None, size)
-    yield page.rows
-    while page.older:
-        page = page_after(rows, page.rows[-1], size)
-        yield page.rows
+    found, older = page_after(rows, None, size)
+    yield found
+    while older:
+        found, older = page_after(rows, found[-1], size)
+        yield found
 
 
 def any_of(label: str, choices: Iterable[Any], widget: Any = forms.Select) -> forms.ChoiceField:
@@ -92,31 +84,23 @@ class LogFilter(forms.Form):
 
     workspace_id__exact = linked("Workspace")
     since, until = day("From"), day("To, inclusive")
-    zone = linked("Time zone", forms.CharField)
+    zone = any_of("Time zone", ZONES, forms.HiddenInput)
     within = any_of("Time", [(each, PERIODS[each][0]) for each in PERIODS], forms.HiddenInput)
 
     def clean_zone(self) -> str:
-        zone: str = self.cleaned_data["zone"] or "UTC"
-        if zone not in zone_names():
-            raise ValidationError("No time zone has this name.")
-        return zone
+        return self.cleaned_data["zone"] or "UTC"
 
     def condition(self) -> Q:
-        values = self.cleaned_data.items()
-        found = Q(**{name: value for name, value in values if name.endswith("__exact") and value})
         first, end = self.bounds()
-        if first:
-            found &= Q(created_at__gte=first)
-        return found & Q(created_at__lt=end) if end else found
+        values = {"created_at__gte": first, "created_at__lt": end, **self.cleaned_data}
+        return Q(**{name: value for name, value in values.items() if "__" in name and value})
 
     def bounds(self) -> tuple[datetime | None, datetime | None]:
         """The first moment of the days that are shown, and the one after the last."""
         values, zone = self.cleaned_data, ZoneInfo(self.cleaned_data["zone"])
-        until = values["until"] and values["until"] + timedelta(days=1)
-        first, end = (
-            datetime.combine(each, time.min, zone) if each else None
-            for each in (values["since"], until)
-        )
+        since, until = values["since"], values["until"]
+        first = datetime.combine(since, time.min, zone) if since else None
+        end = datetime.combine(until, time.min, zone) + timedelta(days=1) if until else None
         if values["within"]:
             _, days = PERIODS[values["within"]]
             first = max(filter(None, (first, timezone.now() - timedelta(days=days))))
@@ -153,19 +137,19 @@ class FilteredList:
         self.last = section.get_object(request, last)
         self.one_workspace = section.shows_one_workspace(request)
         self.form = section.get_filter_form(request)
-        page = self.get_page() if self.form.is_valid() else ListPage([])
-        self.result_list, self.older = page.rows, page.older
-        self.rows = section.as_rows(page.rows)
+        found: Any = self.get_page() if self.form.is_valid() else ([], None)
+        self.result_list, self.older = found
+        self.rows = section.as_rows(self.result_list)
 
-    def get_page(self) -> ListPage:
+    def get_page(self) -> tuple[list[Any], Any]:
         """The newest rows, or those after the last one; an opened row begins a page."""
         size = self.section.list_per_page
         rows = self.section.get_queryset(self.request).filter(self.form.condition())
-        found = page_after(rows, self.last, size)
-        if self.opened is None or self.opened in found.rows:
-            return found
-        following = page_after(rows, self.opened, size - 1)
-        return ListPage([self.opened, *following.rows], following.older)
+        found, older = page_after(rows, self.last, size)
+        if self.opened is None or self.opened in found:
+            return found, older
+        following, older = page_after(rows, self.opened, size - 1)
+        return [self.opened, *following], older
 
     def lines(self) -> list[dict[str, Any]]:
         lines: list[dict[str, Any]] = self.section.lines(self.request, self.rows, self.opened)

@@ -175,10 +175,9 @@ class OnceForm(forms.Form):
     new_id = forms.CharField(widget=forms.HiddenInput)
 
     def __init__(self, *args: Any, by: User, **kwargs: Any) -> None:
-        self.signer = signing.Signer(salt=f"{type(self).__module__}:{by.pk}")
-        new_id = {"new_id": self.signer.sign(str(uuid.uuid4()))}
-        kwargs["initial"] = kwargs.get("initial", {}) | new_id
         super().__init__(*args, **kwargs)
+        self.signer = signing.Signer(salt=f"{type(self).__module__}:{by.pk}")
+        self.fields["new_id"].initial = self.signer.sign(str(uuid.uuid4()))
 
     def clean_new_id(self) -> uuid.UUID:
         try:

@@ -19,7 +19,7 @@ from django.utils.text import capfirst
 
 from config import health
 from config.console import identify, system
-from config.console.base import OPERATORS, READ_ALL
+from config.console.base import OPERATORS, READ_ALL, SectionAdmin
 from config.console.formatting import Bad
 from config.console.links import WORKSPACE, page_link
 from config.time_outs import part_limits
@@ -36,6 +36,11 @@ class ConsoleSite(admin.AdminSite):
     index_title = "Overview"
     # It would send links without their last slash to the sign-in form, with the link in the URL.
     final_catch_all_view = False
+
+    def register(self, model_or_iterable: Any, admin_class: Any = None, **options: Any) -> None:
+        """Registers sections only: no pages of other apps, such as those of devices' secrets."""
+        if admin_class and issubclass(admin_class, SectionAdmin):
+            super().register(model_or_iterable, admin_class, **options)
 
     def get_urls(self) -> list[URLPattern | URLResolver]:
         """Removes URLs of Django's that nothing here uses; one checks no permissions."""

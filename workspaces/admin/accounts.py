@@ -2,8 +2,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from django.contrib import admin
-from django.contrib.auth import admin as auth_admin  # registers the two below  # noqa: F401
-from django.contrib.auth.models import Group, User
+from django.contrib.auth.models import User
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 
@@ -23,9 +22,6 @@ from workspaces.admin.account_pages import (
 from workspaces.admin.staff import EndOperator, EndSupport, MakeOperator, MakeSupport
 from workspaces.models import CAN_SIGN_IN
 from workspaces.permissions import SUPPORT, is_operator
-
-admin.site.unregister(User)
-admin.site.unregister(Group)
 
 
 class RoleFilter(admin.SimpleListFilter):

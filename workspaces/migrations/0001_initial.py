@@ -2,6 +2,7 @@ from pathlib import Path
 
 import django.db.models.deletion
 import django.db.models.functions.datetime
+import django.db.models.functions.text
 import django.utils.timezone
 import uuid
 from django.conf import settings
@@ -96,6 +97,9 @@ class Migration(migrations.Migration):
                 ('created_at', models.DateTimeField(auto_now_add=True)),
                 ('members', models.ManyToManyField(related_name='workspaces', through='workspaces.Membership', to=settings.AUTH_USER_MODEL)),
             ],
+            options={
+                'indexes': [models.Index(django.db.models.functions.text.Upper('name'), name='workspace_name')],
+            },
         ),
         migrations.AddField(
             model_name='membership',
