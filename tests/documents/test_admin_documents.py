@@ -50,7 +50,7 @@ def test_documents_admin_finds_titles_within_a_workspace_as_the_api_does(
 def test_documents_admin_shows_nothing_unasked(lease: Document, sam: Client) -> None:
     html = body(sam.get(DOCUMENTS))
     assert shown(sam, "", DOCUMENTS).result_list == []
-    assert "Titles and recipients are searched within one workspace: which customer" in html
+    assert "Which customer’s documents?" in html
     for text in ("Lease", "@example.com"):
         assert text not in html
 
