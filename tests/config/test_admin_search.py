@@ -162,7 +162,7 @@ def test_support_names_the_customer_of_a_title_or_a_recipient(
     asked = sam.post(SEARCH, {"q": text}, follow=True)
     assert f"Which customer’s “{text}”?" in body(asked)
     assert 'name="customer"' in body(asked)
-    for customer in ("acme", acme.admin.username.upper(), acme.workspace.pk):
+    for customer in ("acme", acme.admin.username.upper(), str(acme.workspace.pk)):
         named = sam.get(DOCUMENTS, {"q": text, "customer": customer})
         assert named["Location"] == page
     factories.listed(acme.workspace, 1, title="Mutual NDA")
