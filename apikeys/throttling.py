@@ -32,8 +32,6 @@ class KeyThrottle(BaseThrottle):
             rate=(REQUESTS_PER_MINUTE, WINDOW),
             increment=True,
         )
-        if usage is None:  # RATELIMIT_ENABLE=False switches the limit off
-            return True
         # `time_left` is 0 in the window's last second, and -1 just after it.
         seconds = max(1, usage["time_left"] + 1)
         notes: Notes = request.notes  # type: ignore[attr-defined]

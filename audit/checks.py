@@ -5,7 +5,8 @@ from django.core.checks import CheckMessage, Error, Info, Warning  # noqa: A004
 from django.db import connection, transaction
 from django.utils import timezone
 
-from audit.models import NEWEST_FIRST, Action, AuditEntry
+from audit.models import Action
+from audit.queries import newest
 from audit.sealing import guards, keys, state
 from config.checks import DATABASE, Found, asks_service
 
@@ -33,19 +34,19 @@ def audit_log() -> Found:
     if settings.MAILBOX:
         yield Info("Backups: none are made of a laptop's data.")
     else:
-        yield newest(Action.BACKUP_MADE, 26, "Run: deploy/backup FOLDER")
+        yield last(Action.BACKUP_MADE, 26, "Run: deploy/backup FOLDER")
     if keys.set_up():
         keys.public_keys()
         for text in state.read().warnings():
             yield Error(text, hint="See docs/reference.md.")
-        yield newest(Action.LOG_VERIFIED, 8 * 24, "Run: deploy/manage verify_audit")
+        yield last(Action.LOG_VERIFIED, 8 * 24, "Run: deploy/manage verify_audit")
     else:
         yield Info("The audit log is not sealed, which is an option: deploy/install EMAIL --seal")
 
 
-def newest(action: Action, hours: int, hint: str) -> CheckMessage:
+def last(action: Action, hours: int, hint: str) -> CheckMessage:
     """When the action was last recorded; a warning if it is more hours ago."""
-    entry = AuditEntry.objects.filter(action=action).order_by(*NEWEST_FIRST).first()
+    entry = newest(action)
     late = entry is None or timezone.now() - entry.created_at > timedelta(hours=hours)
     when = f"last {entry.created_at:%Y-%m-%d %H:%M} UTC: {entry.detail}" if entry else "never."
     return (Warning if late else Info)(f"{action.label}: {when}", hint=hint)

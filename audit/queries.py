@@ -1,3 +1,4 @@
+from typing import Any
 from uuid import UUID
 
 from audit.models import NEWEST_FIRST, NO_DOWNLOADS, Action, AuditEntry
@@ -8,7 +9,7 @@ def key_is_recorded(key_id: UUID) -> bool:
     return AuditEntry.objects.filter(key_id=key_id).exists()
 
 
-def newest_of(workspace_id: UUID, *actions: Action) -> AuditEntry | None:
-    """The newest entry of a workspace with one of these actions, which are no downloads."""
-    entries = AuditEntry.objects.filter(NO_DOWNLOADS, workspace_id=workspace_id, action__in=actions)
+def newest(action: Action, **of: Any) -> AuditEntry | None:
+    """The newest entry of an action, which is no download."""
+    entries = AuditEntry.objects.filter(NO_DOWNLOADS, action=action, **of)
     return entries.order_by(*NEWEST_FIRST).first()

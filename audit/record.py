@@ -51,8 +51,7 @@ def record(
         key: has its workspace.
         detail: what else the entry says; it is cut after 1,000 characters.
 
-    Raises:
-        TypeError: a fact is missing that the action needs, or is given and does not belong to it.
+    Raises TypeError if a fact is missing that the action needs, or is one that it does not have.
     """
     given: dict[str, object] = {"by": by, "member": member, "workspace": workspace, "key": key}
     given |= {"document": document, "file": file, "detail": detail}

@@ -99,18 +99,14 @@ def prepared_statements() -> None:
                 Cursor(session.connection).execute(statement, prepare=True)
 
 
-@register(deploy=True)
-def counter(**kwargs: Any) -> list[CheckMessage]:
-    hint = "Set REDIS_URL to redis://HOST:PORT/NUMBER, unless the service is one process."
-    text = "Each process counts requests and allows the whole rate limit."
-    return [Warning(text, hint=hint, id="config.W006")] if settings.COUNT_IN_PROCESS else []
-
-
 @asks_service("config.003", "readyz counter", hint="Check REDIS_URL, and that Redis may write.")
 def redis() -> list[CheckMessage]:
     cache.check()
-    text = "Requests are counted in the process, without Redis."
-    return [Info(text)] if settings.COUNT_IN_PROCESS else []
+    if not settings.COUNT_IN_PROCESS:
+        return []
+    text = "Each process counts requests and allows the whole rate limit, without Redis."
+    hint = "Set REDIS_URL to redis://HOST:PORT/NUMBER, unless the service is one process."
+    return [(Info if settings.MAILBOX else Warning)(text, hint=hint)]
 
 
 def _run(*command: str) -> str:

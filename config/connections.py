@@ -1,4 +1,4 @@
-"""Connections to PostgreSQL: prepared statements, failed connections, and signals of Django's."""
+"""Connections to PostgreSQL: prepared statements, failed connections, time-outs, roles."""
 
 import contextlib
 import threading
@@ -12,6 +12,7 @@ from django.core.cache import close_caches
 from django.core.signals import request_finished, request_started
 from django.db import (
     DEFAULT_DB_ALIAS,
+    Error,
     InterfaceError,
     InternalError,
     NotSupportedError,
@@ -47,9 +48,6 @@ def fetch(sql: str, parameters: Parameters, row: Callable[..., Any] | None = Non
     Args:
         sql: with `%s` or `%(name)s` for each parameter.
         row: makes a row of its columns; a tuple without it.
-
-    Raises:
-        django.db.Error: as from Django's own cursors.
     """
     database: Any = connections[DEFAULT_DB_ALIAS]
     database.ensure_connection()
@@ -113,6 +111,18 @@ def close_with_thread(connection: Any, **kwargs: Any) -> None:
 def close_failed(**kwargs: Any) -> None:
     if connection.errors_occurred and not connection.in_atomic_block:
         connection.close()
+
+
+@contextlib.contextmanager
+def part_limits(seconds: float) -> Iterator[None]:
+    """Ends each statement of a part of a page, or of a check, after so many seconds."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT set_config('statement_timeout', %s, false)", [f"{seconds}s"])
+    try:
+        yield
+    finally:
+        with contextlib.suppress(Error), connection.cursor() as cursor:
+            cursor.execute("RESET statement_timeout")
 
 
 @contextlib.contextmanager

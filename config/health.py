@@ -23,7 +23,7 @@ from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
 from config.api.responses import json_response
 from config.checks import SECONDS
-from config.time_outs import part_limits
+from config.connections import part_limits
 
 logger = logging.getLogger(__name__)
 

@@ -53,11 +53,7 @@ class Newest:
 def newest(
     keys: Sequence[PublicKey], connection: BaseDatabaseWrapper = default_connection
 ) -> Newest:
-    """Reads it, among the LOOKED_AT newest ones.
-
-    Args:
-        keys: those that may have signed.
-    """
+    """Reads it, among the LOOKED_AT newest ones; one of the keys must have signed it."""
     with connection.cursor() as cursor:
         cursor.execute(_NEWEST)
         cursor.nextset()
@@ -79,8 +75,7 @@ def newest(
 def stored(start: int, stop: int) -> dict[Statement, str]:
     """The database's checkpoints of trees larger than `start`, up to `stop` leaves, by size.
 
-    Returns:
-        What each says, and its note; the signatures are not checked.
+    With what each says, its note; the signatures are not checked.
     """
     found = {}
     rows = Checkpoint.objects.filter(size__gt=start, size__lte=stop).order_by("size")
@@ -96,11 +91,7 @@ def read_file(path: Path, keys: Sequence[PublicKey]) -> list[Statement]:
     """The checkpoints that a witness has kept, by size: about one for each LEAVES.
 
     A file of a year has millions. If the sizes begin again, after a restore, the last one before
-    is among them too.
-
-    Raises:
-        NoteError: it has none, or no known key has signed one.
-        OSError: it cannot be read.
+    is among them too. Raises NoteError if it has none, or if no known key has signed one.
     """
     kept: list[tuple[int, str]] = []
     with path.open(errors="replace") as file:

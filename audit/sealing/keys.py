@@ -79,11 +79,7 @@ class PrivateKey:
 
     @classmethod
     def generate(cls, name: str) -> "PrivateKey":
-        """A new key of this name, such as "documents.example.com/audit".
-
-        Raises:
-            NoteError: the name is empty or long, or has a space or a plus sign.
-        """
+        """Raises NoteError if the name is empty or long, or has a space or a plus sign."""
         if not _NAME.fullmatch(name):
             raise NoteError("a name has 1 to 100 characters, without spaces and plus signs")
         return cls(name, Ed25519PrivateKey.generate().private_bytes_raw())
@@ -121,11 +117,7 @@ class PrivateKey:
 
 
 def signing_key() -> PrivateKey:
-    """The key that signs.
-
-    Raises:
-        ImproperlyConfigured: AUDIT_SIGNING_KEY is not set or not valid.
-    """
+    """Raises ImproperlyConfigured if AUDIT_SIGNING_KEY is not set or not valid."""
     if not settings.AUDIT_SIGNING_KEY:
         raise ImproperlyConfigured(
             "AUDIT_SIGNING_KEY is not set. `manage.py make_audit_key NAME` makes a key."
@@ -144,8 +136,7 @@ def set_up() -> bool:
 def public_keys() -> list[PublicKey]:
     """All keys that may have signed: AUDIT_PUBLIC_KEYS, and the one of AUDIT_SIGNING_KEY.
 
-    Raises:
-        ImproperlyConfigured: there is none, or one is not valid.
+    Raises ImproperlyConfigured if there is none, or one is not valid.
     """
     try:
         found = [PublicKey.parse(text) for text in settings.AUDIT_PUBLIC_KEYS]

@@ -16,14 +16,8 @@ NAME = "laptop.example/audit"  # of the log
 def provide(environ: MutableMapping[str, str], folder: Path) -> None:
     """Sets the variables of the seals that `environ` lacks; the data folder keeps the key.
 
-    With AUDIT_PUBLIC_KEYS set to nothing, the laptop does not seal.
-
-    Args:
-        environ: usually os.environ; changed in place.
-        folder: the data folder; created if it does not exist.
-
-    Raises:
-        OSError: the folder cannot be used.
+    With AUDIT_PUBLIC_KEYS set to nothing, the laptop does not seal. Raises OSError if the folder
+    cannot be used.
     """
     if environ.keys().isdisjoint({"AUDIT_SIGNING_KEY", "AUDIT_PUBLIC_KEYS"}):
         environ.update(json.loads(generated_once(folder / "audit_key.json", _key)))

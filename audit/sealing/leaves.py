@@ -51,11 +51,7 @@ class _Moment(Loader):
 
 
 def data_of(columns: Iterable[object]) -> bytes:
-    """The data of an entry.
-
-    Args:
-        columns: the values of `NAMES`.
-    """
+    """The data of an entry; the columns are the values of `NAMES`."""
     pairs = zip(NAMES, columns, strict=True)
     members = {name: value for name, value in pairs if value is not None and value != ""}
     if isinstance(time := members.get("created_at"), datetime):
@@ -86,11 +82,7 @@ class LeafRow(NamedTuple):
 
 
 def read_columns(sql: str, parameters: Any, settings: str = "") -> list[Any]:
-    """Runs a statement that selects `COLUMNS`, within a transaction.
-
-    Args:
-        settings: further ones for the transaction (`SET LOCAL …;`).
-    """
+    """Runs a statement that selects `COLUMNS`, within a transaction that has these settings."""
     connection.ensure_connection()
     with connection.wrap_database_errors, Cursor(connection.connection) as cursor:
         cursor.adapters.register_loader("timestamptz", _Moment)

@@ -52,11 +52,7 @@ class Horizon:
 
 
 def open_note(note: str, keys: Sequence[PublicKey]) -> str:
-    """The text of a note that one of the keys has signed.
-
-    Raises:
-        NoteError: none has, or it is no note.
-    """
+    """The text of a note. Raises NoteError if none of the keys has signed it, or it is no note."""
     text, _, signatures = note.rpartition("\n\n")
     text += "\n"
     if not signatures.endswith("\n"):
@@ -88,20 +84,12 @@ class Statement:
 
     @classmethod
     def opened(cls, note: str, keys: Sequence[PublicKey]) -> "Statement":
-        """What a checkpoint says that one of the keys has signed.
-
-        Raises:
-            NoteError: none has, or it is no checkpoint.
-        """
+        """Raises NoteError if none of the keys has signed it, or it is no checkpoint."""
         return cls.parse(open_note(note, keys))
 
     @classmethod
     def unchecked(cls, note: str) -> "Statement":
-        """What a checkpoint says; its signatures are not checked.
-
-        Raises:
-            NoteError: it is no checkpoint.
-        """
+        """Like `opened`, but signatures are not checked."""
         return cls.parse(note.rpartition("\n\n")[0] + "\n")
 
     @classmethod

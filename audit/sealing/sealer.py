@@ -69,11 +69,8 @@ class Sealer:
     def seal(self) -> int:
         """Adds the entries that are visible and have no leaf, at most BATCH, and signs.
 
-        Returns:
-            How many; 0 also if another sealer has added them meanwhile.
-
-        Raises:
-            SealRefused: the tree is not the one that was signed.
+        Returns how many; 0 also if another sealer has added them meanwhile. Raises SealRefused if
+        the tree is not the one that was signed.
         """
         newest = checkpoints.newest(self._keys)
         try:

@@ -11,7 +11,7 @@ EMPTY_ROOT = sha256().digest()
 # reads a few hundred hashes and not all of them.
 STORED_BITS = 8
 
-# The root of leaves[start:stop].
+# The root of leaves[start:stop], a complete subtree.
 HashOf = Callable[[int, int], bytes]
 
 
@@ -37,8 +37,7 @@ class Frontier:
     def append(self, leaf: bytes) -> list[tuple[int, int, bytes]]:
         """Adds a leaf by its hash.
 
-        Returns:
-            The subtrees to store that are complete now: (level, index in the level, hash).
+        Returns the subtrees to store that are complete now: (level, index in the level, hash).
         """
         hashes, index, bits, found = self.hashes, self.size, 0, leaf
         complete = []
@@ -67,11 +66,7 @@ def split(size: int) -> int:
 
 
 def root_of(start: int, stop: int, complete: HashOf) -> bytes:
-    """The root of leaves[start:stop], where `start` is a multiple of the left subtree's size.
-
-    Args:
-        complete: the hash of a complete subtree.
-    """
+    """The root of leaves[start:stop], where `start` is a multiple of the left subtree's size."""
     size = stop - start
     if size & (size - 1) == 0:
         return complete(start, stop)
@@ -92,11 +87,7 @@ def inclusion_proof(index: int, start: int, stop: int, complete: HashOf) -> list
 
 
 def root_of_proof(leaf: bytes, index: int, size: int, proof: Sequence[bytes]) -> bytes | None:
-    """The root that an inclusion proof leads to; None if its length is wrong.
-
-    Args:
-        leaf: the hash of the leaf.
-    """
+    """The root that an inclusion proof of a leaf's hash leads to; None if its length is wrong."""
     if size == 1 or not proof:
         return None if size > 1 or proof else leaf
     *others, sibling = proof
@@ -134,7 +125,6 @@ class StoredTree:
         return Frontier(size, hashes)
 
     def root(self, size: int) -> bytes:
-        """The root of the first `size` leaves."""
         return self.frontier(size).root()
 
     def proof(self, index: int, size: int) -> list[bytes]:
@@ -142,7 +132,6 @@ class StoredTree:
         return inclusion_proof(index, 0, size, self.complete)
 
     def _complete(self, start: int, stop: int) -> bytes:
-        """The hash of a complete subtree."""
         bits = (stop - start).bit_length() - 1
         level = bits // STORED_BITS
         first, count = start >> level * STORED_BITS, 1 << bits % STORED_BITS

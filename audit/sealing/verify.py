@@ -79,7 +79,6 @@ class Verifier:
     """Verifies the audit log once.
 
     Args:
-        keys: the public keys that may have signed.
         outside: checkpoints that a witness has kept, by size; their signatures were checked.
         found: called with each problem, a sentence.
     """
@@ -104,11 +103,7 @@ class Verifier:
 
     @transaction.atomic(durable=True)
     def run(self) -> Result:
-        """Reads everything.
-
-        Raises:
-            Stopped: a signal asked the process to end.
-        """
+        """Raises Stopped if a signal asked the process to end."""
         with connection.cursor() as cursor:
             cursor.execute(f"SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY; {TRUSTED}")
         newest = checkpoints.newest(self._keys)

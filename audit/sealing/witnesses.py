@@ -26,13 +26,9 @@ if TYPE_CHECKING:
 
 
 class Witness:
-    """A place that keeps checkpoints: this one is standard output, for what collects the log.
+    """A place that keeps checkpoints: this one is standard output, for what collects the log."""
 
-    Attributes:
-        name: what it is called in messages.
-    """
-
-    name = "stdout"
+    name = "stdout"  # in messages
 
     def publish(self, size: int, note: str) -> None:
         """Keeps a checkpoint; raises an exception if that fails."""
@@ -119,11 +115,7 @@ class Bucket(Witness):
 
 
 def witnesses(configured: Sequence[str]) -> list[Witness]:
-    """The witnesses that AUDIT_WITNESSES names.
-
-    Raises:
-        ImproperlyConfigured: one has none of the forms, or its bucket is not set.
-    """
+    """Raises ImproperlyConfigured if one has none of the forms, or its bucket is not set."""
     return [_witness(*each.partition(":")) for each in configured]
 
 

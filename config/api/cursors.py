@@ -20,11 +20,7 @@ def encode_cursor(position: Any, purpose: str) -> str:
 def decode_cursor(
     cursor: str, type: type[Position], purpose: str, parameter: str, expected: str
 ) -> Position:
-    """The position in a cursor.
-
-    Raises:
-        InvalidParameter: it was changed, is for another purpose, or has no such position.
-    """
+    """Raises InvalidParameter if it was changed, is for another purpose, or is no such position."""
     signer = Signer(salt=purpose, sep=".")
     try:
         return convert(signer.unsign_object(cursor), type)

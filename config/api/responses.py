@@ -63,8 +63,7 @@ def tag_of_copy(request: Request, etag: str, last_modified: int | None = None) -
         etag: the strong tag of the current version.
         last_modified: when that was made, in seconds since the epoch; None if it has no date.
 
-    Raises:
-        PreconditionFailed: 412.
+    Raises PreconditionFailed (412).
     """
     if last_modified is None:  # RFC 9110 ignores this header then (section 13.1.4); Django does not
         request.META.pop("HTTP_IF_UNMODIFIED_SINCE", None)

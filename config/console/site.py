@@ -18,11 +18,11 @@ from django.utils.safestring import SafeString
 from django.utils.text import capfirst
 
 from config import health
+from config.connections import part_limits
 from config.console import identify, system
 from config.console.base import OPERATORS, READ_ALL, SectionAdmin
 from config.console.formatting import Bad
 from config.console.links import WORKSPACE, page_link
-from config.time_outs import part_limits
 
 logger = logging.getLogger(__name__)
 

@@ -196,10 +196,7 @@ def provide(folder: Path, kinds: Sequence[type[Service]] = (Postgres, S3)) -> No
     """Starts each service whose variable is not set; sets its variables and SECRET_KEY.
 
     Only this user can read what this process and its children write from now on. The folder is
-    locked until all of them have ended.
-
-    Raises:
-        OSError, RuntimeError: with a text for the user.
+    locked until all of them have ended. Raises OSError or RuntimeError with a text for the user.
     """
     os.umask(0o077)
     folder.mkdir(parents=True, exist_ok=True)

@@ -127,27 +127,12 @@ def client_address(request: HttpRequest) -> str:
     Each trusted proxy appends the address of its client to `X-Forwarded-For`. The client itself
     may have written the entries further left.
     """
-    direct = request.META.get("REMOTE_ADDR", "")
-    trusted = settings.TRUSTED_PROXIES
-    sent = request.META.get("HTTP_X_FORWARDED_FOR", "")
-    hops = [hop for hop in sent.split(",") if hop.strip()]
-    if trusted and len(hops) >= trusted:
-        # A proxy that does not know its client may write "unknown": the next one's client is known.
-        for hop in hops[-trusted:]:
-            if address := _parsed(hop):
-                return address
-    return _parsed(direct) or direct
-
-
-def _parsed(hop: str) -> str:
-    """The address without port and zone, as IPv4 where it is one; "" if it is none."""
-    text = hop.strip().strip('"')
-    if text.startswith("["):  # IPv6, as in a URL
-        text = text[1:].partition("]")[0]
-    elif text.count(":") == 1:
-        text = text.partition(":")[0]
-    try:
-        address = ip_address(text.partition("%")[0])
-    except ValueError:
-        return ""
-    return str(getattr(address, "ipv4_mapped", None) or address)
+    direct: str = request.META.get("REMOTE_ADDR", "")
+    hops = request.META.get("HTTP_X_FORWARDED_FOR", "").split(",")
+    is_whole = 0 < settings.TRUSTED_PROXIES <= len(hops)
+    forwarded = hops[-settings.TRUSTED_PROXIES] if is_whole else direct
+    for text in (forwarded, direct):  # a proxy that does not know its client may write "unknown"
+        with contextlib.suppress(ValueError):
+            address = ip_address(text.strip().partition("%")[0])  # without the zone
+            return str(getattr(address, "ipv4_mapped", None) or address)
+    return direct

@@ -102,7 +102,6 @@ def signed_headers(delivery: Delivery, body: bytes) -> list[tuple[str, str]]:
 
 
 def _retry_after(headers: Iterable[tuple[bytes, bytes]]) -> int:
-    """Seconds; 0 without a valid header."""
     value = next((value for name, value in headers if name.lower() == b"retry-after"), b"")
     if value.isdigit():
         return int(value[:9])

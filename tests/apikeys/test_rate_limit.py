@@ -218,13 +218,3 @@ def test_counter_waits_once_for_a_silent_redis(settings: Settings, connects: boo
         assert [caches["counters"].add(name, 1, WINDOW), caches["counters"].incr(name)] == [True, 2]
         assert 1 <= time.monotonic() - start < 2
         cache._thread = threading.local()
-
-
-def test_throttle_that_is_switched_off_refuses_nothing_and_names_no_limit(
-    settings: Settings, acme: Tenant
-) -> None:
-    acme = used_up(acme)
-    settings.RATELIMIT_ENABLE = False  # django-ratelimit's switch
-    response = acme.get("/me")
-    assert response.status == 200
-    assert not [name for name in response.headers if "ratelimit" in name]

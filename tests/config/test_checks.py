@@ -26,7 +26,7 @@ from django.utils import timezone
 from audit.checks import audit_log
 from audit.models import Action, AuditEntry
 from config import checks, health
-from config.checks import counter, operation, redis
+from config.checks import operation, redis
 from config.console import site
 from events.webhooks import monitoring
 from tests.support import factories, seals, staff
@@ -76,7 +76,7 @@ def test_check_deploy_names_each_variable_that_is_wrong(transactional_db: None) 
 @pytest.mark.parametrize(
     ("check", "name", "value", "finding"),
     [
-        (counter, "COUNT_IN_PROCESS", True, "config.W006 Each process counts"),
+        (redis, "COUNT_IN_PROCESS", True, "config.W003 Each process counts"),
         (redis, "REDIS_URL", f"redis://{HOST}:9/0", "config.E003 Redis: "),
         (audit_log, "AUDIT_PUBLIC_KEYS", [], "audit.I001 The audit log is not sealed"),
         (audit_log, "AUDIT_PUBLIC_KEYS", ["x"], "audit.E001 Audit log: AUDIT_PUBLIC_KEYS is not"),

@@ -206,4 +206,4 @@ def test_health_needs_nothing_of_either_process_and_is_no_refused_request(
     page = browser.generic(method, path, headers={"host": "a b"}).status_code
     expected = 405 if method == "POST" else 503 if path == "/readyz" else 200
     assert (api, page) == (expected, expected)
-    assert not BUFFER
+    assert not BUFFER.refused

@@ -8,7 +8,7 @@ from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 
 from audit.models import Action
-from audit.queries import newest_of
+from audit.queries import newest
 from audit.scope import scope_of, start_page_of
 from config.console.base import ADMINS, READ_ALL, SectionAdmin, request_user
 from config.console.identify import Kind
@@ -29,7 +29,7 @@ class WorkspacePage(ObjectPage):
         workspace, user = self.obj, self.user
         members: Any = workspace.memberships.select_related("user")
         pending: Any = workspace.invitations.pending()
-        entry = newest_of(workspace.pk, Action.WORKSPACE_SUSPENDED)
+        entry = newest(Action.WORKSPACE_SUSPENDED, workspace_id=workspace.pk)
         return {
             "title": workspace.name,
             "workspace": workspace,
