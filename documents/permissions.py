@@ -4,15 +4,10 @@ from typing import Any
 
 from django.apps import apps as current_apps
 from django.apps.registry import Apps
-from django.db.models import Q
 
 from workspaces.permissions import SUPPORT
 
-# View-only permissions, as (app label, codename).
-PERMISSIONS = (
-    ("audit", "view_auditentry"),
-    ("documents", "view_document"),
-)
+PERMISSIONS = ("view_auditentry", "view_document")
 
 
 def make_group(apps: Apps = current_apps, **kwargs: Any) -> None:
@@ -25,7 +20,5 @@ def make_group(apps: Apps = current_apps, **kwargs: Any) -> None:
         group, _ = apps.get_model("auth", "Group").objects.get_or_create(name=SUPPORT)
     except LookupError:  # auth is not migrated
         return
-    wanted = Q()
-    for app, codename in PERMISSIONS:
-        wanted |= Q(content_type__app_label=app, codename=codename)
-    group.permissions.add(*apps.get_model("auth", "Permission").objects.filter(wanted))
+    permissions = apps.get_model("auth", "Permission").objects
+    group.permissions.add(*permissions.filter(codename__in=PERMISSIONS))

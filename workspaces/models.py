@@ -13,12 +13,6 @@ from django.utils import timezone
 from audit.snapshots import WorkspaceSnapshot
 from workspaces.plans import Plan
 
-
-def label(workspace_id: uuid.UUID, name: str) -> str:
-    """ "Acme · 33fb8abb": tells a workspace apart from others with the same name."""
-    return f"{name} · {str(workspace_id)[:8]}"
-
-
 # An account that is open. Without that, memberships and rights mean nothing.
 CAN_SIGN_IN = {"is_active": True, "is_staff": True}
 
@@ -63,7 +57,8 @@ class Workspace(models.Model):
 
     @property
     def label(self) -> str:
-        return label(self.id, self.name)
+        """ "Acme · 33fb8abb": tells a workspace apart from others with the same name."""
+        return f"{self.name} · {str(self.id)[:8]}"
 
     def is_administered_by(self, user: User | AnonymousUser) -> bool:
         return Workspace.objects.administered_by(user).filter(pk=self.pk).exists()

@@ -1,8 +1,8 @@
 """The page behind an invitation's link: the only one that works without signing in.
 
 The token is in the query of the link, which no log has (`config.request.middleware.log_request`,
-deploy/nginx.conf). The first request moves it out of the URL: the session stores the invitation's
-id, and no link on the page can pass a secret on.
+deploy/nginx.conf). If it opens an invitation, the first request moves it out of the URL: the
+session stores the invitation's id, and no link on the page can pass a secret on.
 """
 
 from typing import Any
@@ -46,15 +46,13 @@ def invitation(request: HttpRequest) -> HttpResponse:
     if "token" in request.GET:
         return open_link(request, request.GET["token"])
     try:
-        opened = invitations.get(request.session[KEY])
-    except (NotOpen, KeyError) as exc:
-        why = exc.why if isinstance(exc, NotOpen) else request.GET.get("problem", "unknown")
-        return problem(request, why)
+        opened = invitations.get(request.session.get(KEY, 0))
+    except NotOpen as exc:
+        return problem(request, exc.why)
     return respond(request, opened)
 
 
 def open_link(request: HttpRequest, token: str) -> HttpResponse:
-    query = ""
     attempt = Attempt(request, address=WRONG_LINKS)
     try:
         attempt.check()
@@ -63,9 +61,8 @@ def open_link(request: HttpRequest, token: str) -> HttpResponse:
         return render_invitation(request, problem=exc.message)
     except NotOpen as exc:
         attempt.count()
-        request.session.pop(KEY, None)
-        query = "?" + urlencode({"problem": exc.why})
-    response = HttpResponseRedirect(reverse("invitation") + query)
+        return problem(request, exc.why)
+    response = HttpResponseRedirect(reverse("invitation"))
     response["Referrer-Policy"] = "no-referrer"
     return response
 
@@ -117,8 +114,6 @@ def accept(request: HttpRequest, opened: Invitation, account: User) -> HttpRespo
 
 
 def problem(request: HttpRequest, why: str) -> HttpResponse:
-    if why not in PROBLEMS:
-        why = "unknown"
     response = render_invitation(
         request, problem=f"{PROBLEMS[why]} {'' if why == 'used' else ADVICE}"
     )

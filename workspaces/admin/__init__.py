@@ -1,5 +1,3 @@
 """The console's pages of workspaces and accounts."""
 
-from workspaces.admin import accounts, section
-
-__all__ = ["accounts", "section"]
+from workspaces.admin import accounts, section  # noqa: F401 - registers them
