@@ -81,7 +81,7 @@ class NewKey(ActionPage):
         try:
             key, raw = self.issue(by=self.user, id=id, expires_at=expires_at)
         except AlreadyIssued:
-            raise Refused(ALREADY_ISSUED, reverse(LIST)) from None
+            raise Refused(ALREADY_ISSUED) from None
         return self.render_page(
             "admin/secret.html",
             title=self.done,

@@ -54,9 +54,8 @@ def page(site: Any, request: HttpRequest) -> HttpResponseRedirect:
     text = cut_raw_keys(request.POST.get("q", "").replace("\0", "").strip())[:500]
     if not text:
         return HttpResponseRedirect(reverse("admin:index"))
-    sections: list[Any] = site.sections(request)
+    found, sections = list(meanings(text)), site.sections(request)
     sections.sort(key=lambda section: (section.is_log, -section.menu_position))
-    found = list(meanings(text))
     for kind, value in found:
         for section in sections:
             if url := section.find(request, kind, value):

@@ -151,9 +151,8 @@ class FilteredList:
         following, older = page_after(rows, self.opened, size - 1)
         return [self.opened, *following], older
 
-    def lines(self) -> list[dict[str, Any]]:
-        lines: list[dict[str, Any]] = self.section.lines(self.request, self.rows, self.opened)
-        return lines
+    def lines(self) -> Any:
+        return self.section.lines(self.request, self.rows, self.opened)
 
     def chips(self) -> Iterator[tuple[str, str, str]]:
         """The filters that are set: labels, texts, and the URLs without them."""

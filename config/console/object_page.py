@@ -24,11 +24,7 @@ from config.console.reauthentication import password_needed
 
 
 class Refused(Exception):
-    """It cannot be done; a message, which may be HTML, says why, at `url` or on the page before."""
-
-    def __init__(self, text: str, url: str = "") -> None:
-        super().__init__(text)
-        self.text, self.url = text, url
+    """It cannot be done; its text, which may be HTML, says why on the page before."""
 
 
 class ObjectPage(View):
@@ -50,8 +46,8 @@ class ObjectPage(View):
             self.check()
             return super().dispatch(request)  # type: ignore[return-value]
         except Refused as exc:
-            messages.warning(request, exc.text)
-            return HttpResponseRedirect(exc.url or self.back)
+            messages.warning(request, exc.args[0])
+            return HttpResponseRedirect(self.back)
 
     def is_allowed(self) -> bool:
         return self.obj is not None or self.section.has_add_permission(self.request)

@@ -130,7 +130,7 @@ class EndPassword(LinkPage):
 
     def check(self) -> None:
         if self.obj == self.user:
-            raise Refused("This is your own account.", reverse("admin:password_change"))
+            raise Refused("This is your own account. Its pages are under Security.")
         if not can_sign_in(self.obj):
             raise Refused(f"{self.obj} cannot sign in.")
 
@@ -153,7 +153,7 @@ class RemoveSecondFactor(ActionPage):
 
     def check(self) -> None:
         if self.obj == self.user:
-            raise Refused("This is your own account.", reverse("admin:security"))
+            raise Refused("This is your own account. Its pages are under Security.")
         if second_factor.app_of(self.obj) is None:
             raise Refused(f"{self.obj} has no second factor.")
 
@@ -174,7 +174,7 @@ class EndSessions(ActionPage):
 
     def check(self) -> None:
         if self.obj == self.user:
-            raise Refused("This is your own account.", reverse("admin:security"))
+            raise Refused("This is your own account. Its pages are under Security.")
 
     def run(self) -> str:
         ended = sessions.end(self.obj, by=self.login)

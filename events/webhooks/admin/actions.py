@@ -5,10 +5,8 @@ from typing import Any
 from django.db import IntegrityError
 from django.forms import model_to_dict
 from django.http import Http404, HttpRequest, HttpResponse
-from django.urls import reverse
 
 from audit.scope import own_scope
-from config.console.links import ENDPOINT
 from config.console.object_page import ActionPage, Button, Prompt, Refused
 from events.models import KEEP_DAYS
 from events.webhooks import services
@@ -57,8 +55,7 @@ class CreateEndpoint(ActionPage):
         except IntegrityError:
             raise Refused(
                 "Nothing was created: this form has already created its webhook. A secret is "
-                "shown only once; if you did not copy it, roll it.",
-                reverse(ENDPOINT, args=[id]),
+                "shown only once; if you did not copy it, roll it."
             ) from None
         return secret_page(self, raw, "Webhook created")
 
