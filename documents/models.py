@@ -221,10 +221,10 @@ class Searchable(models.Model):
 
     id = models.UUIDField(primary_key=True)
     created_at = models.DateTimeField()
-    folded_title = models.TextField()
     sent_at = models.DateTimeField(null=True)
     completed_at = models.DateTimeField(null=True)
     expires_at = models.DateTimeField(null=True)
+    folded_title = models.TextField()
     tokens = ArrayField(models.BigIntegerField())
 
     class Meta:

@@ -25,7 +25,7 @@ CREATE OR REPLACE FUNCTION documents_token(workspace uuid, token text) RETURNS b
 CREATE OR REPLACE FUNCTION documents_made_searchable(ids uuid[]) RETURNS SETOF documents_searchable
     LANGUAGE plpgsql STABLE ROWS 1 SET plan_cache_mode = force_generic_plan SET jit = off AS $$
 BEGIN
-    RETURN QUERY SELECT id, created_at, folded_title, sent_at, completed_at, expires_at,
+    RETURN QUERY SELECT id, created_at, sent_at, completed_at, expires_at, folded_title,
         ARRAY(SELECT DISTINCT public.documents_token(workspace_id, text) FROM (
             SELECT 'title ' || beginning
             FROM public.documents_words(folded_title) AS word, public.documents_beginnings(word) AS beginning

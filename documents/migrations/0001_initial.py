@@ -43,10 +43,10 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.UUIDField(primary_key=True, serialize=False)),
                 ('created_at', models.DateTimeField()),
-                ('folded_title', models.TextField()),
                 ('sent_at', models.DateTimeField(null=True)),
                 ('completed_at', models.DateTimeField(null=True)),
                 ('expires_at', models.DateTimeField(null=True)),
+                ('folded_title', models.TextField()),
                 ('tokens', django.contrib.postgres.fields.ArrayField(base_field=models.BigIntegerField(), size=None)),
             ],
         ),

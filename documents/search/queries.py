@@ -37,8 +37,6 @@ _SETTINGS = """
 
 
 class SearchPage(NamedTuple):
-    """A page of a search."""
-
     rows: list[list[Any]]  # of the documents that match, with DOCUMENT_COLUMNS
     next: DocumentPosition | None  # the position behind the page; None if nothing more can follow
     searched_to: datetime | None = None  # how far was looked, if that is why the page is short
@@ -104,12 +102,14 @@ def _by_tokens(
         conditions.append(f"tokens @> ARRAY({hashes.format('all')})")
     has_tokens = " AND ".join(conditions)
     given = given | any_of | {"all": all_of}
-    outdated = '"documents_outdated" WHERE workspace_id = %(workspace)s OR workspace_id IS NULL'
-    tagged = f'"documents_searchable" WHERE {has_tokens}'
-    if not (_are_few(outdated, OUTDATED, given) and _are_few(tagged, MATCHES, given)):
+    of_workspace = "workspace_id = %(workspace)s OR workspace_id IS NULL"
+    outdated = _count(f'"documents_outdated" WHERE {of_workspace}', OUTDATED, given)
+    matches = _count(f'"documents_searchable" WHERE {has_tokens}', MATCHES, given)
+    if outdated > OUTDATED or matches > MATCHES:
         return None
-    where = [has_tokens, *within(asked.ranges), HAS_WORDS]
-    return _sorted(asked, given, "documents_findable(%(workspace)s)", where, limit)
+    # Looking for some that are outdated takes a fifth of the time.
+    source = "documents_findable(%(workspace)s)" if outdated else '"documents_searchable"'
+    return _sorted(asked, given, source, [has_tokens, *within(asked.ranges), HAS_WORDS], limit)
 
 
 def _by_time(asked: Search, given: dict[str, Any], limit: int) -> SearchPage | None:
@@ -119,16 +119,16 @@ def _by_time(asked: Search, given: dict[str, Any], limit: int) -> SearchPage | N
         # In the order of the time's index, which PostgreSQL then reads.
         source = f""""documents_document" AS document WHERE {inside}
             ORDER BY {each.time}_at DESC, id DESC"""
-        if _are_few(source, MATCHES, given):
+        if _count(source, MATCHES, given) <= MATCHES:
             source = f"(SELECT * FROM {source} LIMIT {MATCHES + 1}) AS document"  # noqa: S608 - made of constants
             return _sorted(asked, given, source, [*holds(asked)], limit)
     return None
 
 
-def _are_few(source: str, most: int, given: dict[str, Any]) -> bool:
+def _count(source: str, most: int, given: dict[str, Any]) -> int:
+    """How many rows a source has; one more than `most` if there are even more."""
     sql = f"SELECT count(*) FROM (SELECT FROM {source} LIMIT {most + 1}) AS first"  # noqa: S608
-    [[found]] = _fetch(sql, given)
-    return bool(found <= most)
+    return int(_fetch(sql, given)[0][0])
 
 
 def _sorted(
