@@ -18,7 +18,7 @@ import boto3
 import psycopg
 import pytest
 
-from config.dev.services import provide
+from config.dev.services import provide, started
 from config.env import data_dir
 from tests.support.redis_service import SERVICES
 
@@ -40,6 +40,7 @@ SLOW_FIXTURES = {
     "server",
     "service",
 }
+MOST_CONNECTIONS = "300"  # each worker has several servers, which keep some each
 # Options that only show something: no test runs.
 SHOWING = ("collectonly", "help", "markers", "showfixtures", "show_fixtures_per_test")
 
@@ -139,7 +140,13 @@ def configure_postgres() -> None:
         connection.execute("ALTER ROLE documents_owner CREATEDB")
         connection.execute("GRANT CONNECT ON DATABASE postgres TO documents_owner")
         connection.execute("ALTER SYSTEM SET fsync = off")
+        connection.execute(f"ALTER SYSTEM SET max_connections = {MOST_CONNECTIONS}")
         connection.execute("SELECT pg_reload_conf()")
+        present = connection.execute("SHOW max_connections").fetchone()
+    if present != (MOST_CONNECTIONS,):  # PostgreSQL reads it when it starts
+        postgres, *_ = started
+        postgres.stop()
+        postgres.start()
 
 
 def use_own_part(worker: int) -> None:

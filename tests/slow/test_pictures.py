@@ -63,14 +63,15 @@ def ids(browser: Browser, service: Server) -> Iterator[dict[str, object]]:
 
 def take(browser: Browser, name: str) -> None:
     """Keeps a picture of the whole page, if it is wanted."""
+    if not browser.pictures:
+        return
     browser.cdp("Emulation.setDeviceMetricsOverride", **SIZE)
     with browser.preferring("light"):
         height = browser.driver.execute_script("return document.documentElement.scrollHeight")
         clip = {"x": 0, "y": 0, "width": SIZE["width"], "height": height, "scale": 1}
         picture = browser.cdp("Page.captureScreenshot", clip=clip, captureBeyondViewport=True)
     browser.cdp("Emulation.clearDeviceMetricsOverride")
-    if browser.pictures:
-        Path(PICTURES / f"{name}.png").write_bytes(base64.b64decode(picture["data"]))
+    Path(PICTURES / f"{name}.png").write_bytes(base64.b64decode(picture["data"]))
 
 
 def test_pictures_of_the_main_pages(ids: dict[str, object], browser: Browser) -> None:

@@ -1,6 +1,6 @@
 """Everything is killed at random moments, and consumers still learn of each event.
 
-A writer changes 300 documents by SQL: 1,200 events. One consumer receives webhooks, another one
+A writer changes 150 documents by SQL: 600 events. One consumer receives webhooks, another one
 follows the events. The writer, both consumers, the processes that deliver, the server and the
 connections of the database are killed again and again meanwhile.
 """
@@ -29,7 +29,7 @@ from tests.support import server as servers
 from tests.support.factories import Tenant
 from tests.support.server import ROOT, end_connections, serving_environment
 
-DOCUMENTS = 300
+DOCUMENTS = 150
 MOVES = ["document.created", "document.sent", "document.viewed", "document.completed"]
 SENT_TO_ENDPOINT = MOVES[2:]
 PATIENCE = 120.0  # seconds after the last kill

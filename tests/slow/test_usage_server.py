@@ -23,8 +23,8 @@ def test_killed_server_has_written_what_is_older_than_five_seconds(
     with running(Server(tmp_path, USAGE_FLUSH_SECONDS=str(seconds))) as server:
         refused = server.get("/documents/nothing", acme.raw).headers["request-id"]
         unknown = server.get("/me", UNKNOWN_KEY).headers["request-id"]
-        server.get("/me", acme.raw)
-        assert eventually(lambda: usage_of(acme.key.pk) == Usage(ok=1, errors=1))
+        assert server.get("/me", acme.raw).status == 200
+        assert eventually(lambda: usage_of(acme.key.pk) == Usage(ok=1, errors=1)), server.log()
         assert eventually(lambda: find_request(unknown))
         server.get("/me", acme.raw)  # too late
         server.kill()

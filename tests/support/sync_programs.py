@@ -40,8 +40,8 @@ def write(url: str, workspace_id: str, seed: str) -> None:
                 while work_left(connection, workspace_id):
                     with connection.transaction() as change:
                         for statement in draw.choice([(_VIEW,), (_COMPLETE,), (_VIEW, _COMPLETE)]):
-                            connection.execute(statement, [workspace_id, draw.randint(1, 25)])
-                            time.sleep(draw.random() * 0.02)
+                            connection.execute(statement, [workspace_id, draw.randint(1, 10)])
+                            time.sleep(draw.random() * 0.2)
                         if draw.random() < 0.1:
                             raise psycopg.Rollback(change)
                 return
