@@ -243,19 +243,11 @@ class Subtree(models.Model):
 
 
 class Checkpoint(models.Model):
-    """A signed statement: the tree of the first `size` leaves has this root.
-
-    Every transaction that could still add an entry with an id up to `complete_to` has ended, and
-    all entries up to it are sealed. `next_complete_to` takes its place when all transactions
-    before `next_transaction` have ended.
-    """
+    """A signed statement: the tree of the first `size` leaves has this root."""
 
     size = models.BigIntegerField(primary_key=True)  # leaves
     sealed_at = models.DateTimeField()
     note = models.TextField()  # signed (`audit.sealing.note`)
-    complete_to = models.BigIntegerField()
-    next_complete_to = models.BigIntegerField()
-    next_transaction = models.BigIntegerField()
 
     def __str__(self) -> str:
         return f"{self.size:,} entries, {self.sealed_at:%Y-%m-%d %H:%M:%S} UTC"

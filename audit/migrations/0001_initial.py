@@ -23,9 +23,6 @@ class Migration(migrations.Migration):
                 ('size', models.BigIntegerField(primary_key=True, serialize=False)),
                 ('sealed_at', models.DateTimeField()),
                 ('note', models.TextField()),
-                ('complete_to', models.BigIntegerField()),
-                ('next_complete_to', models.BigIntegerField()),
-                ('next_transaction', models.BigIntegerField()),
             ],
         ),
         migrations.CreateModel(

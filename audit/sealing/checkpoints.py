@@ -21,8 +21,7 @@ _NEWEST = f"""{TRUSTED}
     SELECT tree.leaves, newest.*
     FROM (SELECT max(index) + 1 AS leaves FROM public.audit_leaf) AS tree
     LEFT JOIN LATERAL (
-        SELECT size, note, complete_to, next_complete_to, next_transaction
-        FROM public.audit_checkpoint ORDER BY size DESC LIMIT {LOOKED_AT}
+        SELECT size, note FROM public.audit_checkpoint ORDER BY size DESC LIMIT {LOOKED_AT}
     ) AS newest ON true
 """  # noqa: S608 - made of constants
 
@@ -34,20 +33,22 @@ class Newest:
     Attributes:
         statement: what it says; None if there is none.
         note: its text; "" if there is none.
-        horizon: as it was signed; releases before have not signed it.
         unsigned: the sizes of newer ones that no known key has signed.
         leaves: of the tree; the checkpoint has as many unless somebody else wrote there.
     """
 
     statement: Statement | None
     note: str
-    horizon: Horizon
     unsigned: list[int]
     leaves: int
 
     @property
     def size(self) -> int:
         return self.statement.size if self.statement else 0
+
+    @property
+    def horizon(self) -> Horizon:
+        return self.statement.horizon if self.statement else Horizon()
 
 
 def newest(
@@ -60,16 +61,15 @@ def newest(
         rows = cursor.fetchall()
     leaves = rows[0][0] or 0
     unsigned: list[int] = []
-    for _, size, note, *horizon in rows:
+    for _, size, note in rows:
         if size is None:
             continue
         with contextlib.suppress(NoteError):
             statement = Statement.opened(note, keys)
             if statement.size == size:
-                signed = statement.horizon or Horizon(*horizon)
-                return Newest(statement, note, signed, unsigned, leaves)
+                return Newest(statement, note, unsigned, leaves)
         unsigned.append(size)
-    return Newest(None, "", Horizon(), unsigned, leaves)
+    return Newest(None, "", unsigned, leaves)
 
 
 def stored(start: int, stop: int) -> dict[Statement, str]:

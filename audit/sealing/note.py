@@ -1,8 +1,7 @@
 """Signed checkpoints: C2SP's formats tlog-checkpoint and signed-note, with Ed25519.
 
 A checkpoint is a text of a few lines: the log's name, its number of leaves, its root, and, as
-extension lines, the time and the horizon (checkpoints of earlier releases lack the horizon). A note
-is a text with signatures.
+extension lines, the time and the horizon. A note is a text with signatures.
 """
 
 import base64
@@ -25,7 +24,9 @@ _HORIZON = re.compile(r"complete to (\d+), then to (\d+) from transaction (\d+)"
 class Horizon:
     """All entries up to an id are visible, so the sealer only looks at newer ones.
 
-    It is a line of each signed checkpoint; see `audit.models.Checkpoint`.
+    Every transaction that could still add an entry with an id up to `complete_to` has ended, and
+    all entries up to it are sealed. `next_complete_to` takes its place when all transactions
+    before `next_transaction` have ended.
     """
 
     complete_to: int = 0
@@ -37,12 +38,6 @@ class Horizon:
             f"complete to {self.complete_to}, then to {self.next_complete_to} from transaction "
             f"{self.next_transaction}"
         )
-
-    @classmethod
-    def parse(cls, line: str) -> "Horizon | None":
-        """Reads the text that `str()` writes; None if it is anything else."""
-        found = _HORIZON.fullmatch(line)
-        return cls(*map(int, found.groups())) if found else None
 
     def advanced(self, xmin: int, xmax: int, newest_id: int) -> "Horizon":
         """The horizon of a snapshot: no transaction before `xmin` runs any more."""
@@ -74,13 +69,12 @@ class Statement:
     size: int
     root: bytes
     sealed_at: datetime
-    horizon: Horizon | None = None
+    horizon: Horizon
 
     def text(self) -> str:
         root = base64.b64encode(self.root).decode()
         time = self.sealed_at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-        horizon = f"{self.horizon}\n" if self.horizon else ""
-        return f"{self.origin}\n{self.size}\n{root}\n{_TIME}{time}\n{horizon}"
+        return f"{self.origin}\n{self.size}\n{root}\n{_TIME}{time}\n{self.horizon}\n"
 
     @classmethod
     def opened(cls, note: str, keys: Sequence[PublicKey]) -> "Statement":
@@ -97,12 +91,14 @@ class Statement:
         """Reads the text of a checkpoint; raises NoteError if it is anything else."""
         try:
             origin, size, root, time, extension, *_ = text.split("\n")
-            if not (size.isascii() and size.isdigit() and time.startswith(_TIME)):
+            horizon = _HORIZON.fullmatch(extension)
+            if not (size.isascii() and size.isdigit() and time.startswith(_TIME) and horizon):
                 raise NoteError("this is no checkpoint")
             sealed_at = datetime.fromisoformat(time.removeprefix(_TIME))
         except ValueError as exc:
             raise NoteError("this is no checkpoint") from exc
-        return cls(origin, int(size), decode(root), sealed_at, Horizon.parse(extension))
+        complete_to = Horizon(*map(int, horizon.groups()))
+        return cls(origin, int(size), decode(root), sealed_at, complete_to)
 
 
 def read_notes(file: IO[str]) -> Iterator[str]:
@@ -113,8 +109,6 @@ def read_notes(file: IO[str]) -> Iterator[str]:
     lines: deque[str] = deque(maxlen=_LINES)
     for line in file:
         lines.append(line)
-        if _SIGNED.fullmatch(line) and len(lines) >= _LINES - 1:
-            if len(lines) == _LINES and not Horizon.parse(lines[-3].rstrip("\n")):
-                lines.popleft()
+        if _SIGNED.fullmatch(line) and len(lines) == _LINES:
             yield "".join(lines)
             lines.clear()

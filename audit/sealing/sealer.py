@@ -3,12 +3,12 @@
 The leaves are in the order in which the entries became visible; those that became visible between
 two seals are ordered by id. A transaction that commits late is no problem: its entries are found
 whenever they become visible, because the sealer looks for entries without a leaf. A checkpoint
-remembers the id up to which no more of them can appear (`audit.models.Checkpoint`), so the sealer
-only looks at newer ones.
+has the id up to which no more of them can appear (`audit.sealing.note.Horizon`), so the sealer only
+looks at newer ones.
 """
 
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 
 from django.db import IntegrityError, connection, transaction
 
@@ -105,12 +105,8 @@ class Sealer:
             horizon = replace(horizon, complete_to=min(horizon.complete_to, rows[-1][0]))
         _append(frontier, rows)
         statement = Statement(self._key.name, frontier.size, frontier.root(), now, horizon)
-        Checkpoint.objects.create(
-            size=frontier.size,
-            sealed_at=now,
-            note=self._key.sign(statement.text()),
-            **asdict(horizon),
-        )
+        note = self._key.sign(statement.text())
+        Checkpoint.objects.create(size=frontier.size, sealed_at=now, note=note)
         return statement
 
     def accept_loss(self) -> None:

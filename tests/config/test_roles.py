@@ -17,7 +17,7 @@ from tests.support.factories import Tenant
 CHANGES = [
     "UPDATE audit_auditentry SET key_name = 'Another'",
     "TRUNCATE audit_auditentry, audit_leaf, audit_subtree, audit_checkpoint",
-    "INSERT INTO audit_checkpoint VALUES (4e18, now(), 'x', 4e18, 4e18, 0)",
+    "INSERT INTO audit_checkpoint VALUES (4e18, now(), 'x')",
     "INSERT INTO audit_auditentry SELECT * FROM audit_auditentry "
     "ON CONFLICT (id) DO UPDATE SET key_name = 'Another'",
     "MERGE INTO audit_auditentry AS old USING audit_auditentry AS new ON old.id = new.id "
