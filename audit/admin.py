@@ -236,13 +236,14 @@ class AuditEntryAdmin(LogAdmin):
 
 
 def detail_of(entry: AuditEntry) -> SafeString:
-    """On one line; a webhook is a link to its page instead of its id."""
+    """On one line; a webhook is a link to its page instead of its whole id."""
     text = " ".join(entry.detail.split())
     named = _WEBHOOK.match(text) if entry.action.startswith("webhook.") else None
     if named is None:
         return with_times(text)
-    rest = with_times(text[named.end() :])
-    return format_html("{}{}", page_link(ENDPOINT, *named.groups()), rest)
+    url, id = named.groups()
+    link = page_link(ENDPOINT, f"{url} {id[:8]}", id)
+    return format_html("{}{}", link, with_times(text[named.end() :]))
 
 
 def seal_of(entry: AuditEntry) -> SafeString | str:

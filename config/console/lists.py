@@ -37,6 +37,7 @@ NAMES = {
     "workspace_id__exact": "workspace_name",
     "key_id__exact": "key_name",
     "document_id__exact": "document_title",
+    "endpoint_id__exact": "endpoint",
 }
 
 

@@ -77,7 +77,8 @@ class Endpoint(models.Model):
 
     @property
     def name(self) -> str:
-        return self.label or Truncator(self.public_url).chars(60)
+        """The label, or what is public: a host may have several webhooks."""
+        return self.label or f"{Truncator(self.public_url).chars(60)} {str(self.pk)[:8]}"
 
     @property
     def has_two_secrets(self) -> bool:

@@ -110,7 +110,7 @@ def switch_off(endpoint: Endpoint, *, by: User | None = None, reason: str = "") 
     _save(now, Action.WEBHOOK_SWITCHED_OFF, by, reason)
     if by is None:
         text = (
-            f"{now.public_url} is off because {reason}. Events that happen meanwhile are not sent: "
+            f"{now.name} is off because {reason}. Events that happen meanwhile are not sent: "
             "GET /api/v1/events has them for 30 days."
         )
         mails.tell_admins(now.workspace, f"Webhook switched off: {now.workspace}", text, now)
@@ -120,7 +120,7 @@ def notify_of_failing() -> None:
     """Adds an e-mail to the admins about each endpoint that has failed for an hour, once."""
     since = timezone.now() - timedelta(hours=1)
     for each in _existing().filter(enabled=True, failing_since__lt=since):
-        text = f"{each.public_url} fails. After {policy.FAILING_DAYS} days it is switched off."
+        text = f"{each.name} fails. After {policy.FAILING_DAYS} days it is switched off."
         subject, about = f"A webhook fails: {each.workspace}", f"{each.pk} {each.failing_since}"
         mails.tell_admins(each.workspace, subject, text, each, about)
 

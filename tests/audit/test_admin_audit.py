@@ -148,7 +148,7 @@ def test_audit_list_names_a_webhook_by_a_link_instead_of_its_id(acme: Tenant, sa
     hook = webhooks.endpoint(acme)
     detail = f"{webhooks.PUBLIC_URL} ({hook.pk}): document.completed, <b>"
     [entry] = happened(**of(acme.workspace, action=Action.WEBHOOK_CREATED, detail=detail))
-    link = f'<a href="{page_of(hook)}">{webhooks.PUBLIC_URL}</a>'
+    link = f'<a href="{page_of(hook)}">{hook.name}</a>'
     for url in (HISTORY, page_of(entry)):
         html = body(sam.get(url))
         assert f"{link}: document.completed, &lt;b&gt;" in html

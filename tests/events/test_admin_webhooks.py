@@ -2,7 +2,8 @@
 
 import json
 import re
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from datetime import timedelta
 from typing import Any
 
@@ -45,6 +46,16 @@ def create(client: Client, **fields: Any) -> Any:
 def raw_of(response: Any) -> str:
     [raw] = re.findall(r'id="secret">(whsec_[A-Za-z0-9+/=]+)<', body(response))
     return str(raw)
+
+
+@contextmanager
+def delivering() -> Iterator[None]:
+    """Meanwhile, there is a connection of a process that delivers."""
+    with closing(connection.copy()) as process, process.cursor() as cursor:
+        cursor.execute(f"SET application_name = '{PROCESS}'")
+        with connection.cursor() as own:
+            own.execute("SELECT pg_stat_clear_snapshot()")  # PostgreSQL keeps one per transaction
+        yield
 
 
 def newest(action: Action) -> AuditEntry:
@@ -177,15 +188,17 @@ def test_failing_webhook_says_why_and_what_waits_on_the_start_page_and_on_its_ow
         webhooks.delivery(hook, {"error": "The connection was refused."}, next_attempt_at=at)
     Endpoint.objects.update(failing_since=timezone.now())
     assert f'<b>Webhook <a href="{page_of(hook)}">' in body(ada.get(START))
-    why = (
-        "began to fail just now: the connection was refused. Deliveries that wait: 2. The next "
-        f"attempt is at {soon:%H:%M:%S}."
-    )
-    for url, subject in ((START, f"Webhook {PUBLIC_URL}"), (page_of(hook), "It")):
-        assert f"{subject} {why}" in strip_tags(body(ada.get(url)))
-    webhooks.backlog(MOST_COUNTED)
-    more = f"Deliveries that wait: {MOST_COUNTED:,} or more. The next attempt is due now."
-    assert more in strip_tags(body(ada.get(START)))
+    why = "began to fail just now: the connection was refused. 2 deliveries wait."
+    pages = ((START, f"Webhook {hook.name}"), (page_of(hook), "It"))
+    for url, subject in pages:
+        assert f"{subject} {why} After 5 days" in strip_tags(body(ada.get(url)))
+    with delivering():
+        for url, subject in pages:
+            sentences = f"{subject} {why} The next attempt is at {soon:%H:%M:%S}. After 5 days"
+            assert sentences in strip_tags(body(ada.get(url)))
+        webhooks.backlog(MOST_COUNTED)
+        more = f"{MOST_COUNTED:,} or more deliveries wait. The next attempt is due now. After"
+        assert more in strip_tags(body(ada.get(START)))
 
 
 def test_pages_say_if_no_process_delivers(hook: Endpoint, acme: Tenant, ada: Client) -> None:
@@ -194,10 +207,7 @@ def test_pages_say_if_no_process_delivers(hook: Endpoint, acme: Tenant, ada: Cli
     text = "The service sends no webhooks at present."
     for url in pages:
         assert text in body(ada.get(url)), url
-    with closing(connection.copy()) as process, process.cursor() as cursor:
-        cursor.execute(f"SET application_name = '{PROCESS}'")
-        with connection.cursor() as own:
-            own.execute("SELECT pg_stat_clear_snapshot()")  # PostgreSQL keeps one per transaction
+    with delivering():
         for url in pages:
             assert text not in body(ada.get(url)), url
 
@@ -260,14 +270,16 @@ def test_webhook_failed_deliveries_are_sent_again(hook: Endpoint, ada: Client) -
     three = [webhooks.failed(hook), webhooks.failed(hook), waiting]
     accepted = webhooks.delivered(hook)
     test = webhooks.failed(hook, type=TEST_EVENT)
-    assert "Send all undelivered again (3)" in body(ada.get(page_of(hook)))
+    assert "Send all undelivered again" in body(ada.get(page_of(hook)))
     html = body(ada.post(page_of(hook, "again"), follow=True))
-    assert "being sent again: 3." in html
+    assert "3 deliveries are being sent again." in html
     assert "undelivered" not in html
     due = Delivery.objects.filter(state="PENDING", next_attempt_at__lte=timezone.now())
     assert due.filter(pk__in=[each.pk for each in three], failures=0).count() == 3
     assert newest(Action.WEBHOOK_SENT_AGAIN).detail.endswith(": 3 failed deliveries")
-    assert "again: 0." in body(ada.post(page_of(hook, "again"), follow=True))
+    assert "0 deliveries are being sent again." in body(
+        ada.post(page_of(hook, "again"), follow=True)
+    )
     states = Delivery.objects.in_bulk([accepted.pk, test.pk])
     assert [states[each.pk].state for each in (accepted, test)] == ["DELIVERED", "FAILED"]
     assert "data-live" not in body(ada.get(page_of(accepted)))
@@ -334,6 +346,23 @@ def test_deliveries_are_listed_by_workspace_webhook_event_and_state(
         for client in (ada, sam):
             assert staff.shown(client, f"?{query}", DELIVERIES).result_list == [failed], query
     assert staff.shown(ada, f"?endpoint_id__exact={hooks[2].pk}", DELIVERIES).result_list == []
+
+
+def test_two_webhooks_of_a_host_have_two_names_wherever_they_are_named(
+    acme: Tenant, ada: Client
+) -> None:
+    hooks = [webhooks.endpoint(acme, f"https://hooks.example.com/{n}") for n in (1, 2)]
+    Endpoint.objects.update(failing_since=timezone.now())
+    names = {f"{PUBLIC_URL} {str(hook.pk)[:8]}" for hook in hooks}
+    assert {hook.name for hook in hooks} == names
+    deliveries = [webhooks.delivered(hook) for hook in hooks]
+    for url in (LIST, START, DELIVERIES, staff.HISTORY):
+        assert all(name in body(ada.get(url)) for name in names), url
+    for hook, delivery in zip(hooks, deliveries, strict=True):
+        assert f"<h1>{hook.name}</h1>" in body(ada.get(page_of(hook)))
+        html = body(ada.get(f"{DELIVERIES}?endpoint_id__exact={hook.pk}&open={delivery.pk}"))
+        assert f"Webhook: {hook.name}" in html
+        assert '<th scope="col">Webhook</th>' in html
 
 
 def test_delivery_names_its_document_with_a_link(

@@ -20,9 +20,13 @@ from workspaces.models import Mail, NoMails
 def security(request: HttpRequest) -> HttpResponse:
     user = request_user(request)
     if request.method == "POST":
-        if request.POST.get("do") == "mails" and (needed := password_needed(request)):
+        if request.POST.get("do") != "mails":
+            done = end_sessions(request, user)
+        elif needed := password_needed(request):
             return needed
-        messages.success(request, change(request, user))
+        else:
+            done = choose_mails(user, wanted="wanted" in request.POST)
+        messages.success(request, done)
         return HttpResponseRedirect(request.path)
     return render_page(
         request,
@@ -39,18 +43,19 @@ def security(request: HttpRequest) -> HttpResponse:
     )
 
 
-def change(request: HttpRequest, user: User) -> str:
+@transaction.atomic
+def choose_mails(user: User, *, wanted: bool) -> str:
+    if wanted:
+        NoMails.objects.filter(user=user).delete()
+    else:
+        NoMails.objects.get_or_create(user=user)
+    detail = f"e-mails about workspaces: {'yes' if wanted else 'no'}"
+    record(Action.ACCOUNT_CHANGED, by=str(user), member=str(user), detail=detail)
+    return "Your choice of e-mails was saved."
+
+
+def end_sessions(request: HttpRequest, user: User) -> str:
     sent = request.POST
-    if sent.get("do") == "mails":
-        none = "wanted" not in sent
-        with transaction.atomic():
-            if none:
-                NoMails.objects.get_or_create(user=user)
-            else:
-                NoMails.objects.filter(user=user).delete()
-            detail = f"e-mails about workspaces: {'no' if none else 'yes'}"
-            record(Action.ACCOUNT_CHANGED, by=str(user), member=str(user), detail=detail)
-        return "Your choice of e-mails was saved."
     only = "" if "all" in sent else sent.get("session") or "none"
     ended = sessions.end(user, by=str(user), only=only, but=request.session.session_key)
     return "Signed out there." if ended else "It had ended already."

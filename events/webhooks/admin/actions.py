@@ -5,6 +5,7 @@ from typing import Any
 from django.db import IntegrityError
 from django.forms import model_to_dict
 from django.http import Http404, HttpRequest, HttpResponse
+from django.template.defaultfilters import pluralize
 
 from audit.scope import own_scope
 from config.console.object_page import ActionPage, Button, Prompt, Refused
@@ -162,7 +163,7 @@ class SendTestEvent(EndpointAction, Button):
 class SendFailedAgain(EndpointAction, Button):
     def run(self) -> str:
         count = services.send_again(self.endpoint, by=self.user)
-        return f"Deliveries that are being sent again: {count:,}."
+        return f"{count:,} deliver{pluralize(count, 'y is,ies are')} being sent again."
 
 
 class SendAgain(EndpointAction, Button):

@@ -44,6 +44,7 @@ class DeliveryFilter(lists.LogFilter):
 class DeliveryAdmin(LogAdmin):
     pages = {"again": SendAgain}
     in_menu = False  # the audit log leads here
+    who = "Webhook"  # its column
     filter_form = DeliveryFilter
     finds = {Kind.EVENT: ("event_id__exact",)}
     empty_text = "Nothing matches: deliveries of the last 30 days are kept."

@@ -9,6 +9,7 @@ from django.contrib import admin
 from django.db.models import CharField, Count, Func, OuterRef, Q, QuerySet, Subquery, Value
 from django.db.models.functions import TruncDate
 from django.http import HttpRequest
+from django.template.defaultfilters import pluralize
 from django.utils import timezone
 from django.utils.html import escape, format_html
 from django.utils.safestring import SafeString
@@ -21,10 +22,10 @@ from config.console.identify import Kind
 from config.console.links import ENDPOINT, page_link
 from config.console.object_page import ObjectPage
 from events.models import KEEP_DAYS
-from events.webhooks import services
 from events.webhooks.admin import actions
 from events.webhooks.admin.deliveries import held, is_being_sent, reason, unsent
 from events.webhooks.models import PENDING, UNDELIVERED, Delivery, DeliveryState, Endpoint
+from events.webhooks.monitoring import processes
 from events.webhooks.policy import FAILING_DAYS, KEEP
 from workspaces.api_access import access_warning
 
@@ -51,8 +52,7 @@ class EndpointPage(ObjectPage):
     def context(self) -> dict[str, Any]:
         endpoint = self.obj
         may_change = actions.may_change(self.request, endpoint)
-        # As far as one click sends them again.
-        undelivered = endpoint.deliveries.filter(UNDELIVERED)[: services.MOST_AGAIN]
+        may_send = may_change and not held(endpoint)
         log: Any = admin.site.get_model_admin(Delivery)
         newest = log.rows(self.request).filter(endpoint=endpoint).order_by(*NEWEST_FIRST)[:SHOWN]
         return {
@@ -65,7 +65,7 @@ class EndpointPage(ObjectPage):
             "chart": chart(endpoint),
             "lines": log.lines(self.request, newest),
             "may_change": may_change,
-            "undelivered": undelivered.count() if may_change and not held(endpoint) else 0,
+            "undelivered": may_send and endpoint.deliveries.filter(UNDELIVERED).exists(),
             "live": any(map(is_being_sent, newest)),
         }
 
@@ -180,15 +180,20 @@ def failure(endpoint: Endpoint, subject: str) -> SafeString:
     latest = pending.order_by("next_attempt_at", "id").last()
     last = latest and latest.attempt_set.order_by("number").last()
     times = pending.order_by("next_attempt_at", "id").values_list("next_attempt_at", flat=True)
-    waits = list(times[:MOST_COUNTED])
-    first = waits[0] if waits else None
+    waits: list[Any] = list(times[:MOST_COUNTED])
+    number = f"{len(waits):,}{' or more' if len(waits) == MOST_COUNTED else ''}"
+    following = ""
+    if waits and processes():
+        at = format_html("at {}", clock_tag(waits[0])) if waits[0] > timezone.now() else "due now"
+        following = format_html(" The next attempt is {}.", at)
     return format_html(
-        "{} began to fail {}{}. Deliveries that wait: {}. The next attempt is {}. After {} days "
-        "without success, the webhook is switched off.",
+        "{} began to fail {}{}. {} deliver{}.{} After {} days without success, the webhook is "
+        "switched off.",
         subject,
         ago_with_exact(endpoint.failing_since or endpoint.created_at),
         f": {reason(last)}" if last else "",
-        f"{len(waits):,}" if len(waits) < MOST_COUNTED else f"{MOST_COUNTED:,} or more",
-        format_html("at {}", clock_tag(first)) if first and first > timezone.now() else "due now",
+        number,
+        pluralize(len(waits), "y waits,ies wait"),
+        following,
         FAILING_DAYS,
     )
