@@ -88,8 +88,10 @@ class RefusedRequestAdmin(LogAdmin):
         yield "Workspace", page_link(WORKSPACE, row.workspace_name, row.workspace_id)
         yield "Address", row.address if row.key_prefix else ""  # it is who asked, without a key
         yield "User agent", row.user_agent
-        kept = f"of the first one; {len(row.request_ids)} are kept" if row.requests > 1 else ""
-        yield "Request id", format_html("{} {}", copyable(row.request_ids[0].hex), kept)
+        asked = parsed(request.GET.get("request_id", ""))
+        id = asked if asked in row.request_ids else row.request_ids[0]
+        among = f"one of {row.requests:,}" if row.requests > 1 else ""
+        yield "Request id", format_html("{} {}", copyable(id.hex), among)
         if row.response_text != reason(request, row):
             yield "Response", row.response_text
         yield "Request", format_html("<code>{} {}</code>", row.method, isolated(row.path))

@@ -81,6 +81,8 @@ def load(report: Report, password_of: Callable[[str], str]) -> None:
         text = (DATA / f"{tenant.name.lower()}.jsonl").read_text(encoding="utf-8")
         lines = TIME.sub(shifted, text).encode().splitlines()
         Importer(workspace, DATA, report).run(lines, strict=True)
+        workspace.created_at = workspace.documents.earliest("created_at").created_at
+        workspace.save(update_fields=["created_at"])
     for person in PEOPLE:
         _create(person, password_of(person.login))
 

@@ -235,6 +235,9 @@ def test_flood_is_one_row_with_its_times_and_its_first_60_request_ids(
     assert not_kept not in kept
     assert not_kept in counted
     assert "× 404" not in counted
+    opened = text_of(body(sam.get(f"{LIST}?request_id={ids[9].hex}&open={row.pk}")))
+    assert f"Request id {ids[9].hex} one of 420" in opened
+    assert ids[0].hex not in opened
 
 
 def test_row_is_of_one_key_status_reason_path_and_minute(flood: Flood, flusher: ModuleType) -> None:

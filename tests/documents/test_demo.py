@@ -7,8 +7,9 @@ import pytest
 from pytest_django.plugin import DjangoDbBlocker
 
 from apikeys.models import ApiKey
+from apikeys.usage.models import KeyUsage
 from audit.models import AuditEntry
-from config.dev.demo import load, password_of
+from config.dev.demo import KEY, load, password_of
 from documents import demo
 from documents.models import Document, StoredFile
 from tests.support import factories
@@ -53,6 +54,15 @@ def test_workspaces_have_documents_and_an_admin_whose_key_gets_the_plans_respons
     assert admin.user.check_password(password_of(admin.user.username))
     _, raw = ApiKey.objects.issue(workspace=workspace, name="try", by=admin.user)
     assert get("/api/v1/documents", f"Bearer {raw}").status == status
+
+
+def test_workspaces_are_as_old_as_their_documents_and_the_key_as_its_requests() -> None:
+    for workspace in Workspace.objects.all():
+        assert workspace.created_at <= workspace.documents.earliest("created_at").created_at
+    key = ApiKey.objects.get(workspace__name="Acme", name=KEY)
+    days = KeyUsage.objects.filter(key_id=key.pk)
+    assert key.workspace.created_at < key.created_at < days.earliest("day").last_at
+    assert key.last_used_at == days.latest("day").last_at
 
 
 def test_demo_is_recorded_and_not_loaded_twice() -> None:
