@@ -1,9 +1,7 @@
 """The forms of accounts: one that an operator makes or changes, and an invited user's own."""
 
-from typing import Any
-
 from django import forms
-from django.contrib.auth.forms import SetPasswordMixin
+from django.contrib.auth.forms import BaseUserCreationForm, SetPasswordMixin
 from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 
@@ -39,7 +37,7 @@ class AccountForm(forms.ModelForm):  # type: ignore[type-arg] # generic only in 
         super()._post_clean()  # type: ignore[misc]
 
 
-class InvitedAccountForm(SetPasswordMixin, forms.ModelForm):  # type: ignore[type-arg]
+class InvitedAccountForm(BaseUserCreationForm):  # type: ignore[type-arg]
     """The account of an invited user, whose login the invitation has fixed.
 
     Django's validators compare the password with the names and the address.
@@ -54,13 +52,3 @@ class InvitedAccountForm(SetPasswordMixin, forms.ModelForm):  # type: ignore[typ
         }
 
     password1, password2 = SetPasswordMixin.create_password_fields("Password", "Password again")
-
-    def clean(self) -> dict[str, Any] | None:
-        self.validate_passwords()
-        return super().clean()
-
-    def _post_clean(self) -> None:
-        super()._post_clean()  # type: ignore[misc]
-        self.validate_password_for_user(self.instance)
-        if not self.errors:
-            self.set_password_and_save(self.instance, commit=False)

@@ -93,6 +93,7 @@ def new_account(request: HttpRequest, opened: Invitation) -> HttpResponse:
     form = InvitedAccountForm(data, instance=account)
     if not form.is_valid():
         return render_invitation(request, opened, form=form)
+    form.save(commit=False)
     if refused := accept(request, opened, account):
         return refused
     messages.success(request, f"You are now an admin of {opened.workspace}.")

@@ -50,6 +50,7 @@ class ChangeForm(AdminPasswordChangeForm):
         return password
 
 
+@method_decorator(takes_password, name="dispatch")
 class Change(SitePage, PasswordChangeView):
     form_class = ChangeForm
     success_url = reverse_lazy("admin:security")
@@ -64,9 +65,6 @@ class Change(SitePage, PasswordChangeView):
         response = super().form_valid(form)
         known_browser.remember(response, request_user(self.request))
         return response
-
-
-change = takes_password(Change.as_view())
 
 
 class ResetForm(forms.Form):

@@ -10,36 +10,32 @@ from django.utils.decorators import method_decorator
 from audit.scope import has_right, scope_of
 from config.console.base import ADMINS, request_user
 from config.console.site import ConsoleSite
-from workspaces.accounts import passwords, second_factor, sign_in
+from workspaces.accounts import second_factor
 from workspaces.accounts import second_factor_views as factor
+from workspaces.accounts.passwords import Change, FirstPassword, Reset, ResetConfirm
 from workspaces.accounts.security import mailbox, security
+from workspaces.accounts.sign_in import ConfirmPassword, EnterCode, SignIn
 from workspaces.accounts.throttle import takes_password
 from workspaces.models import Membership
 
 
 class Site(ConsoleSite):
     def get_urls(self) -> list[URLPattern | URLResolver]:
-        public: dict[str, tuple[str, Any]] = {
-            "login_code": ("login/code/", sign_in.EnterCode),
-            "login_set_up": ("login/set-up/", factor.SetUpAtSignIn),
-            "password_reset": ("reset/", passwords.Reset),
-            # `config.request.redaction` and deploy/nginx.conf keep both tokens out of the logs.
-            # No `uidb64` begins with "first-": it encodes a number.
-            "first_password": ("reset/first-<uidb64>/<token>/", passwords.FirstPassword),
-            "password_reset_confirm": ("reset/<uidb64>/<token>/", passwords.ResetConfirm),
-        }
-        signed_in: dict[str, tuple[str, Any]] = {
-            "confirm_password": ("confirm-password/", sign_in.ConfirmPassword),
-            "security_app": ("security/app/", factor.OwnSetUp),
-            "security_codes": ("security/codes/", factor.NewCodes),
-            "security_remove": ("security/remove/", factor.RemoveOwn),
-        }
+        def signed_in(page: Any) -> Any:
+            return self.admin_view(page.as_view())
+
+        # `config.request.redaction` and deploy/nginx.conf keep the tokens out of the logs. No
+        # `uidb64` begins with "first-": it encodes a number.
         return [
-            *(path(at, page.as_view(), name=name) for name, (at, page) in public.items()),
-            *(
-                path(at, self.admin_view(page.as_view()), name=name)
-                for name, (at, page) in signed_in.items()
-            ),
+            path("login/code/", EnterCode.as_view(), name="login_code"),
+            path("login/set-up/", factor.SetUpAtSignIn.as_view(), name="login_set_up"),
+            path("reset/", Reset.as_view(), name="password_reset"),
+            path("reset/first-<uidb64>/<token>/", FirstPassword.as_view(), name="first_password"),
+            path("reset/<uidb64>/<token>/", ResetConfirm.as_view(), name="password_reset_confirm"),
+            path("confirm-password/", signed_in(ConfirmPassword), name="confirm_password"),
+            path("security/app/", signed_in(factor.OwnSetUp), name="security_app"),
+            path("security/codes/", signed_in(factor.NewCodes), name="security_codes"),
+            path("security/remove/", signed_in(factor.RemoveOwn), name="security_remove"),
             path("security/", self.admin_view(security), name="security"),
             path("mailbox/", mailbox, name="mailbox"),
             *super().get_urls(),
@@ -83,9 +79,9 @@ class Site(ConsoleSite):
             return HttpResponseRedirect(request.get_full_path())
         if request.method == "GET" and self.has_permission(request):
             return HttpResponseRedirect(reverse("admin:index"))
-        return sign_in.SignIn.as_view()(request)
+        return SignIn.as_view()(request)
 
     def password_change(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> Any:
-        return passwords.change(request)
+        return Change.as_view()(request)
