@@ -15,7 +15,7 @@ from typing import Any
 
 from cryptography import x509
 from django.conf import settings
-from django.core.checks import CheckMessage, Error, Info, Tags, Warning, register  # noqa: A004
+from django.core.checks import CheckMessage, Debug, Error, Info, Tags, Warning, register  # noqa: A004
 from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 from django.utils import timezone
@@ -35,32 +35,32 @@ Found = Iterator[CheckMessage]
 
 def look_at(name: str) -> str:
     """The hint that leads to a process: of `make run`, or a unit of deploy/install."""
-    if settings.MAILBOX:
+    if settings.ON_LAPTOP:
         return "End `make run`, and start it again."
     return f"Look at: `journalctl -u documents-api-{name}`"
 
 
-def asks_service(name: str, *tags: str, hint: str) -> Callable[..., Any]:
+def asks_service(part: str, name: str, *tags: str, hint: str) -> Callable[..., Any]:
     """Registers a check that asks a service, for `--deploy --database default`.
 
-    If the service does not respond, that is an error with this hint; what was found before stays.
+    A finding is of this part of the installation, or says itself of which one. If the service does
+    not respond, that is an error with this hint; what was found before stays.
     In ids, the name "config.004" becomes "config.E004", or W or I. `/readyz` looks for the tags.
     """
 
     def decorate(find: Callable[[], Any]) -> Callable[..., list[CheckMessage]]:
-        what = find.__name__.replace("_", " ").capitalize()
-
         @register(Tags.database, *tags, deploy=True)
         def check(databases: Any = None, **kwargs: Any) -> list[CheckMessage]:
             if not databases:
                 return []
             found: list[CheckMessage] = []
             try:
-                found.extend(find() or [Info(f"{what}: OK.")])
+                found.extend(find())
             except Exception as exc:
                 why = str(exc).strip().partition("\n")[0] or type(exc).__name__
-                found.append(Error(redact(f"{what}: {why}"), hint=hint))
+                found.append(Error(redact(why), hint=hint))
             for each in found:
+                each.obj = each.obj or part
                 each.id = name.replace(".", f".{type(each).__name__[0]}")
                 if isinstance(each, Info):  # a fact: there is nothing to do
                     each.hint = None
@@ -74,39 +74,42 @@ def asks_service(name: str, *tags: str, hint: str) -> Callable[..., Any]:
 @register()
 def environment(**kwargs: Any) -> list[CheckMessage]:
     return [
-        Error(f"{each.name} is not set.", hint=f"Set it to {each.help}.", id="config.E001")
+        Error(f"{each.name} is not set.", f"Set it to {each.help}.", "settings", "config.E001")
         for each in env.missing()
     ]
 
 
-@asks_service("config.002", "readyz database", hint=DATABASE)
+@asks_service("database", "config.002", "readyz database", hint=DATABASE)
 def database() -> Found:
     executor = MigrationExecutor(connection)
     if plan := executor.migration_plan(executor.loader.graph.leaf_nodes()):
-        text = f"The database lacks {', '.join(str(migration) for migration, _ in plan)}."
+        text = f"Migrations are missing: {', '.join(str(migration) for migration, _ in plan)}."
         yield Error(text, hint="Run: deploy/manage migrate")
     [(number, role)] = fetch("SELECT current_setting('server_version'), current_user", [])
-    yield Info(f"{version.line()}, with PostgreSQL {number} as {role}.")
+    yield Info(f"PostgreSQL {number}, in the role {role}.")
+    yield Debug(version.line(), obj="release")
 
 
-@asks_service("config.005", hint="A pooler must keep them: PgBouncer with max_prepared_statements.")
-def prepared_statements() -> None:
+@asks_service("database", "config.005", hint="PgBouncer needs max_prepared_statements.")
+def prepared_statements() -> Found:
     """Two sessions prepare statements with the same name in turn, as threads of the API do."""
     with closing(connection.copy()) as first, closing(connection.copy()) as second:
         for _ in range(3):
             for statement, session in (("SELECT 1", first), ("SELECT 2", second)):
                 session.ensure_connection()
                 Cursor(session.connection).execute(statement, prepare=True)
+    yield Info("It keeps prepared statements.")
 
 
-@asks_service("config.003", "readyz counter", hint="Check REDIS_URL, and that Redis may write.")
-def redis() -> list[CheckMessage]:
+@asks_service("rate limit", "config.003", "readyz counter", hint="Check REDIS_URL and Redis.")
+def redis() -> Found:
     cache.check()
-    if not settings.COUNT_IN_PROCESS:
-        return []
-    text = "Each process counts requests and allows the whole rate limit, without Redis."
-    hint = "Set REDIS_URL to redis://HOST:PORT/NUMBER, unless the service is one process."
-    return [(Info if settings.MAILBOX else Warning)(text, hint=hint)]
+    if settings.COUNT_IN_PROCESS and not settings.ON_LAPTOP:
+        text = "Each process counts requests and allows the whole rate limit."
+        hint = "Set REDIS_URL to redis://HOST:PORT/NUMBER, unless the service is one process."
+        yield Warning(text, hint=hint)
+    else:
+        yield Info(f"{'This process' if settings.COUNT_IN_PROCESS else 'Redis'} counts requests.")
 
 
 def _run(*command: str) -> str:
@@ -137,15 +140,18 @@ _IN_THE_WAY = """
 """
 
 
-@asks_service("config.004", hint="Run as root: systemctl status")
+@asks_service("server", "config.004", hint="Run as root: systemctl status")
 def operation() -> Found:
     """Transactions in the way, housekeeping, and units, clock and certificate of deploy/install."""
     for whose, seconds, end in fetch(_IN_THE_WAY, {"long": LONG}):
         text = f"A transaction of {whose}, {seconds:,} s old, is in the way of others."
-        yield Warning(text, hint=f"If it should not go on, run as postgres: {end}")
+        yield Warning(text, f"If it should not go on, run as postgres: {end}", "database")
     sessions = import_string(f"{settings.SESSION_ENGINE}.SessionStore").get_model_class().objects
     if sessions.filter(expire_date__lt=timezone.now() - timedelta(hours=1)).exists():
-        yield Warning("Housekeeping is late.", hint=look_at("housekeeping"))
+        text = "Sessions that have ended are still there."
+        yield Warning(text, look_at("housekeeping"), "housekeeping")
+    else:
+        yield Info("Sessions that have ended are deleted.", obj="housekeeping")
     if Path("/run/systemd/system").exists():
         options = ("--failed", "--plain", "--no-legend", "documents-api*")
         for line in _run("systemctl", "list-units", *options).splitlines():
@@ -161,4 +167,4 @@ def operation() -> Found:
         days = (ends - timezone.now()).days
         level = Error if days < 7 else Warning if days < 21 else Info
         hint = "Renew it; then: systemctl reload nginx"
-        yield level(f"The certificate ends at {ends:%Y-%m-%d %H:%M} UTC.", hint=hint)
+        yield level(f"The certificate ends in {days} days.", hint=hint)

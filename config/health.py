@@ -7,13 +7,14 @@ The response names no cause, since anybody may read it; the log does.
 
 import logging
 import time
+from collections import defaultdict
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from datetime import datetime, timedelta
 from threading import Lock
 from typing import NamedTuple
 
 from django.conf import settings
-from django.core.checks import WARNING, CheckMessage, Error, Tags, run_checks
+from django.core.checks import INFO, WARNING, CheckMessage, Error, Tags, run_checks
 from django.db import DEFAULT_DB_ALIAS, connection
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
@@ -95,11 +96,12 @@ def metrics(request: HttpRequest) -> HttpResponse:
 
 
 class Checks(NamedTuple):
-    """What the checks have found since `at`: the problems, errors first, and facts."""
+    """What the checks have found since `at`."""
 
     at: datetime
-    problems: list[CheckMessage]
-    facts: list[str]
+    problems: list[CheckMessage]  # errors first
+    facts: dict[str, list[str]]  # by the part of the installation, such as "database"
+    well: list[str]  # the parts that were looked at, and have no problem
 
 
 _checks_thread = ThreadPoolExecutor(1, "checks")  # the only one that waits for a silent service
@@ -122,14 +124,20 @@ def _run() -> Checks:
     at = timezone.now()
     try:
         with part_limits(SECONDS):
-            tags = [Tags.database] if settings.MAILBOX else None
+            tags = [Tags.database] if settings.ON_LAPTOP else None
             found = run_checks(None, tags, True, [DEFAULT_DB_ALIAS])
     except Exception:
         logger.exception("The checks have failed")
-        return Checks(at, [Error("The checks themselves have failed. The log says why.")], [])
+        return Checks(at, [Error("They have failed. The log says why.", obj="checks")], {}, [])
     finally:
         connection.close()
     found.sort(key=lambda each: each.id or "")
     problems = [each for each in found if each.level >= WARNING and not each.is_silenced()]
+    facts: dict[str, list[str]] = defaultdict(list)
+    for each in found:
+        if each.level < WARNING:
+            facts[each.obj].append(each.msg)
+    looked_at = {each.obj for each in found if each.level == INFO}
+    well = sorted(looked_at - {each.obj for each in problems})
     problems.sort(key=lambda each: -each.level)
-    return Checks(at, problems, [each.msg for each in found if each.level < WARNING])
+    return Checks(at, problems, dict(sorted(facts.items())), well)

@@ -296,7 +296,7 @@ _mail = urlsplit(
         "`smtps://…` (TLS); without one no e-mail is sent",
     )
 )
-MAILBOX = _mail.scheme == "mailbox"  # of `make run`: e-mails stay in the table
+ON_LAPTOP = _mail.scheme == "mailbox"  # `make run`: e-mails stay in the table
 EMAIL_HOST = _mail.hostname or ""
 EMAIL_PORT = _mail.port or {"smtp+tls": 587, "smtps": 465}.get(_mail.scheme, 25)
 EMAIL_HOST_USER, EMAIL_HOST_PASSWORD = unquote(_mail.username or ""), unquote(_mail.password or "")

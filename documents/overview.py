@@ -11,7 +11,7 @@ from documents.api.objects import ASKED
 from documents.models import Document, DocumentStatus, Recipient, RecipientStatus
 from workspaces.models import DocumentCount, Workspace
 
-SHOWN = 5
+SHOWN = 3
 WAITING = (DocumentStatus.SENT, DocumentStatus.VIEWED, DocumentStatus.PARTIALLY_SIGNED)
 ASKED_NOW = (RecipientStatus.SENT, RecipientStatus.VIEWED)
 COLOURS = {  # from left to right

@@ -30,7 +30,8 @@ def access_warning(workspace: Workspace, effect: str = "its keys are refused") -
     try:
         check_api_access(workspace)
     except WorkspaceSuspended:
-        return f"{workspace} is suspended: {effect} until it is reinstated."
+        plan = "" if workspace.plan in WITH_API else " Its plan does not include the API either."
+        return f"{workspace} is suspended: {effect} until it is reinstated.{plan}"
     except PlanRequired:
         return (
             f"{workspace}'s plan does not include the API: {effect} until the workspace moves to "

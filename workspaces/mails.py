@@ -86,7 +86,7 @@ def tell_admins(
 def deliver() -> bool:
     """Sends the e-mail that has been due for the longest time; whether to go on with the next."""
     mail = Mail.objects.filter(due_at__lte=timezone.now()).order_by("due_at", "pk").first()
-    if mail is None or settings.MAILBOX or not available():
+    if mail is None or settings.ON_LAPTOP or not available():
         return False
     row = Mail.objects.filter(pk=mail.pk)
     if not row.filter(due_at=mail.due_at).update(due_at=timezone.now() + RETRY):

@@ -1,7 +1,5 @@
 """The pages for 403 and 404: the same for every cause, so that they do not reveal what exists."""
 
-from typing import Any
-
 from django.contrib.admin import site
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -13,8 +11,7 @@ from django.views.decorators.cache import never_cache
 def render_error(request: HttpRequest, template: str, status: int) -> HttpResponse:
     """Inside the admin, the page has the admin's header."""
     inside = request.path.startswith(reverse("admin:index")) and site.has_permission(request)
-    context: dict[str, Any] = site.each_context(request) if inside else {}
-    return render(request, template, context, status=status)
+    return render(request, template, site.each_context(request) if inside else {}, status=status)
 
 
 def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:

@@ -43,15 +43,11 @@ class ConsoleSite(admin.AdminSite):
             super().register(model_or_iterable, admin_class, **options)
 
     def get_urls(self) -> list[URLPattern | URLResolver]:
-        """Removes URLs of Django's that nothing here uses; one checks no permissions."""
-        unused = ("view_on_site", "autocomplete", "password_change_done", "app_list")
+        """Removes URLs of Django's that are not used. One is cached, one checks no permissions."""
+        unused = ("view_on_site", "jsi18n", "autocomplete", "password_change_done", "app_list")
         urls = [url for url in super().get_urls() if getattr(url, "name", "") not in unused]
         view = self.admin_view(partial(identify.page, self))
         return [path("search/", view, name="search"), *urls]
-
-    def admin_view(self, view: Any, cacheable: bool = False) -> Any:
-        """No page may be cached, not even if Django allows it."""
-        return super().admin_view(view, cacheable=False)
 
     def may_see(self, request: HttpRequest, seen_by: Sequence[str]) -> bool:
         """Whether the user is one of those who see a section."""
@@ -78,43 +74,54 @@ class ConsoleSite(admin.AdminSite):
 
     def index(self, request: HttpRequest, extra_context: Any = None) -> TemplateResponse:
         """The start page: a line for each thing that is wrong, and the sections' panels."""
-        sections, sees_all = self.sections(request), self.may_see(request, [READ_ALL])
-        found: dict[str, list[str]] = {}  # by what was looked at: what is wrong
-        panels: list[SafeString] = []
-        looks: dict[UUID, Any] | None = None
+        sections, looks = self.sections(request), None
         with part_limits(PART_SECONDS):
-            for section in sections:
-                with part(capfirst(section.nouns), found):
-                    found |= section.health(request)
-                    panels += section.panels(request)
-            if sees_all:
+            found, panels = look_at(sections, request)
+            if sees_all := self.may_see(request, [READ_ALL]):
                 with part("Workspaces that need a look", found):
                     looks = needs_a_look(sections)
-        lines = list(chain(*found.values()))
-        if sees_all:
-            checks = health.checks(KEPT, WAIT_SECONDS)
-            lines += system.lines(checks, for_operators=self.may_see(request, [OPERATORS]))
-        else:  # their own sections are what was looked at
-            checks = health.Checks(timezone.now(), [], [name for name in found if not found[name]])
+        checks = health.checks(KEPT, WAIT_SECONDS) if sees_all else own_checks(found)
+        is_operator = self.may_see(request, [OPERATORS])
+        lines = [*chain(*found.values()), *system.lines(checks, for_operators=is_operator)]
         context = {
             "lines": sorted(lines, key=lambda line: not isinstance(line, Bad)),
             "looks": looks,
             "checks": checks,
-            "sees_all": sees_all,
             "panels": panels,
+            "is_operator": is_operator,
             "adding": [each for each in sections if each.has_add_permission(request)],
         }
         return super().index(request, {**context, **(extra_context or {})})
 
 
+Found = dict[str, list[str]]  # by what was looked at: lines for what is wrong
+
+
+def look_at(sections: Iterable[Any], request: HttpRequest) -> tuple[Found, list[SafeString]]:
+    """What the sections have found, and their panels."""
+    found: Found = {}
+    panels: list[SafeString] = []
+    for section in sections:
+        with part(capfirst(section.nouns), found):
+            found |= section.health(request)
+            panels += section.panels(request)
+    return found, panels
+
+
 @contextmanager
-def part(name: str, found: dict[str, list[str]]) -> Iterator[None]:
+def part(name: str, found: Found) -> Iterator[None]:
     """A part of the start page: if it fails or is late, a line says so, and the rest is shown."""
     try:
         yield
     except Exception:
         logger.exception("The start page: %s could not be shown", name)
         found[name] = [f"{name} could not be shown. The rest is right; try again in some minutes."]
+
+
+def own_checks(found: Found) -> health.Checks:
+    """For admins, what their sections have found is what was looked at."""
+    well = [name for name, lines in found.items() if not lines]
+    return health.Checks(timezone.now(), [], {}, well)
 
 
 def needs_a_look(sections: Iterable[Any]) -> dict[UUID, tuple[str, list[SafeString]]]:

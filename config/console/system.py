@@ -8,6 +8,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
+from django.utils.text import capfirst
 
 from config import health
 from config.console.formatting import Bad, code_spans
@@ -24,7 +25,8 @@ def lines(checks: health.Checks | None, *, for_operators: bool = True) -> list[S
     for each in checks.problems:
         if for_operators or each.is_serious():
             hint = code_spans(each.hint or "") if for_operators else ""
-            line = format_html("<b>{}</b> {}", each.msg, hint)
+            part = capfirst(each.obj or "settings")  # of Django's own checks
+            line = format_html("<b>{}: {}</b> {}", part, code_spans(each.msg), hint)
             found.append(Bad(line) if each.is_serious() else line)
     return found
 

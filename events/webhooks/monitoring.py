@@ -78,7 +78,7 @@ def read_metrics(connection: BaseDatabaseWrapper) -> Iterator[Metric]:
     yield GaugeMetricFamily("documents_events_held_seconds", text, status.held)
 
 
-@asks_service("webhooks.001", hint=DATABASE)
+@asks_service("webhooks", "webhooks.001", hint=DATABASE)
 def webhooks() -> Found:
     late = read_status().overdue
     endpoints, number = Endpoint.objects.existing().count(), processes()
@@ -87,8 +87,8 @@ def webhooks() -> Found:
         longest = timesince(timezone.now() - timedelta(seconds=late), depth=1)
         waiting = f" The oldest delivery that is due has waited for {longest}."
     if endpoints and not number:
-        yield Error(f"Nothing delivers webhooks.{waiting}", hint=look_at("worker"))
+        yield Error(f"No process delivers them.{waiting}", hint=look_at("worker"))
     elif waiting:
-        yield Error(f"Webhooks are delivered too late.{waiting}", hint=look_at("worker"))
+        yield Error(f"They are delivered too late.{waiting}", hint=look_at("worker"))
     else:
         yield Info(f"Processes that deliver: {number}. Webhooks: {endpoints:,}.")

@@ -163,7 +163,7 @@ def test_readiness_without_a_migration_is_503_until_it_is_applied(
             cursor.execute(renamed, ["elsewhere", "audit"])
             try:
                 server.restore()
-                assert eventually(lambda: "lacks audit." in server.log() or ready(server))
+                assert eventually(lambda: "missing: audit." in server.log() or ready(server))
                 response = server.request("/readyz")
             finally:
                 cursor.execute(renamed, ["audit", "elsewhere"])

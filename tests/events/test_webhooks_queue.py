@@ -318,7 +318,7 @@ def test_status_says_what_is_late_and_whether_a_process_delivers(acme: Tenant) -
     assert 300 <= monitoring.read_status().overdue < 310
     [said] = monitoring.webhooks(databases=["default"])
     due = "The oldest delivery that is due has waited for 5\xa0minutes."
-    assert said.msg == f"Nothing delivers webhooks. {due}"
+    assert said.msg == f"No process delivers them. {due}"
     Endpoint.objects.update(failing_since=timezone.now())  # its deliveries wait for their turn
     assert monitoring.read_status().overdue == 0
 

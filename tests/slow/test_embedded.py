@@ -136,6 +136,6 @@ def test_data_folder_that_cannot_be_used_is_one_clear_line(folder: Path, tmp_pat
 def test_manage_py_names_a_variable_that_is_missing_and_starts_nothing(folder: Path) -> None:
     done = manage("check", folder=folder)
     assert done.returncode != 0
-    assert "?: (config.E001) DATABASE_URL is not set.\n" in done.stderr
+    assert "settings: (config.E001) DATABASE_URL is not set.\n" in done.stderr
     assert "Traceback" not in done.stderr
     assert not folder.exists()

@@ -2,6 +2,7 @@
 
 import io
 import logging
+import re
 import threading
 import unicodedata
 from collections.abc import Iterator
@@ -87,6 +88,12 @@ def test_login_that_fails_looks_the_same_whoever_it_was(ada: User) -> None:
     ]:
         assert same(sign_in(login, password), login) == wrong
     assert [action for action, *_ in entries()] == [Action.LOGIN_FAILED] * 4
+
+
+def test_login_that_fails_asks_for_the_password_again(ada: User) -> None:
+    for response, name in ((Client().get(LOGIN), "username"), (sign_in(ada.username), "password")):
+        [focused] = re.findall("<input [^>]*autofocus[^>]*>", response.content.decode())
+        assert f'name="{name}"' in focused
 
 
 @pytest.mark.parametrize("login", ["admin@acme.example", "nobody@acme.example"])

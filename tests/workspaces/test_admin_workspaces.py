@@ -135,6 +135,16 @@ def test_admin_of_a_suspended_workspace_is_told_why_and_whom_to_ask(
     assert f'<a href="mailto:{email or OLGA}">' in warning
 
 
+@pytest.mark.parametrize("plan", ["PRO", "FREE"])
+def test_start_page_says_whether_the_plan_of_a_suspended_workspace_includes_the_api(
+    acme: Tenant, ada: Client, plan: str
+) -> None:
+    Workspace.objects.filter(pk=acme.workspace.pk).update(plan=plan, suspended=True)
+    text = text_of(body(ada.get(reverse("admin:index"))))
+    assert "Acme is suspended: its keys are refused until it is reinstated." in text
+    assert ("Its plan does not include the API either." in text) == (plan == "FREE")
+
+
 def test_member_is_told_which_admins_to_ask(acme: Tenant, umbrella: Tenant) -> None:
     bob = staff.signed_in(staff.member(acme.workspace, "bob@acme.example"))
     html = text_of(body(bob.get(reverse("admin:index"))))

@@ -218,7 +218,7 @@ def test_mailbox_of_make_run_shows_what_would_be_sent(acme: Tenant, settings: An
     settings.HTTPS_ONLY = False
     box = reverse("admin:mailbox")
     assert Client().get(box).status_code == 404
-    settings.MAILBOX = True
+    settings.ON_LAPTOP = True
     changes.set_suspended(acme.workspace, True, by=OLGA, reason="Unpaid")
     assert arrived() == []
     assert "Workspace suspended: Acme" in body(Client().get(box))

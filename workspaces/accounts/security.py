@@ -64,7 +64,7 @@ def end_sessions(request: HttpRequest, user: User) -> str:
 @never_cache
 def mailbox(request: HttpRequest) -> HttpResponse:
     """The newest e-mails of `make run`, which sends none, for everybody there."""
-    if not settings.MAILBOX or settings.HTTPS_ONLY:
+    if not settings.ON_LAPTOP or settings.HTTPS_ONLY:
         raise Http404
     newest = Mail.objects.exclude(to="").order_by("-pk")[:50]
     return render_page(request, "admin/mailbox.html", title="Mailbox", mails=newest)

@@ -41,6 +41,9 @@ class LoginForm(AdminAuthenticationForm):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.fields["username"].label = "E-mail"
+        # After a failed attempt the password is to be typed again.
+        self.fields["username"].widget.attrs["autofocus"] = not self.is_bound
+        self.fields["password"].widget.attrs["autofocus"] = self.is_bound
 
     def clean(self) -> dict[str, Any]:
         login = self.cleaned_data.get("username")

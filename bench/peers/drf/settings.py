@@ -24,4 +24,4 @@ _REDIS = "django.core.cache.backends.redis.RedisCache"
 CACHES = {"default": {"BACKEND": _REDIS, "LOCATION": os.environ["REDIS_URL"]}}
 TIME_ZONE = "UTC"
 REST_FRAMEWORK = {"DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"]}
-MAILBOX = False  # checks of the apps ask for it
+ON_LAPTOP = False  # checks of the apps ask for it
