@@ -26,9 +26,7 @@ logger = logging.getLogger(__name__)
 ROWS_A_MINUTE = 20  # of refused requests, of a key or a network
 NETWORKS = 250  # that have rows, in each batch
 IDS_KEPT = 60  # Request-Ids of a row, the first ones
-SENT_LENGTH = (
-    120  # characters that are kept of a refused request's path with its query, and user agent
-)
+SENT_LENGTH = 120  # of a refused request's path with its query, and of its user agent
 
 # By key or network and minute, then by what else is equal.
 Rows = dict[tuple[UUID | str, datetime], dict[Hashable, RefusedRequest]]

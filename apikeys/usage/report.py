@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.db.models import Max, QuerySet, Sum
+from django.db.models.functions import TruncHour
 from django.template.loader import render_to_string
 from django.utils import timezone
 from django.utils.html import format_html
@@ -24,7 +25,7 @@ from config.console.links import REFUSED, filtered, key_link
 
 DAYS = 30
 MOST = 60  # kinds of refused requests
-# A workspace needs a look if its programs go on with these statuses; the worst first.
+# A workspace needs a look if its programs go on with these statuses.
 LOOKS = {
     401: pill("bad", "ended key still used"),
     429: pill("warn", "over the limit"),
@@ -88,11 +89,9 @@ def total(usage: Iterable[Usage]) -> Usage:
 
 def chart(days: Days, *, small: bool = False) -> SafeString:
     """A bar for each day; "" if there were requests on fewer than two."""
-    usage = total(days.values())
     by_day = [(day, days.get(day, Usage())) for day in last_days()]
     bars = [Bar(f"{day:%-d %b}", each.ok, each.refused) for day, each in by_day]
-    label = f"Requests of {DAYS} days (UTC): {usage.requests:,}; {usage.refused:,} were refused"
-    return bar_chart(bars, label=label, names=("successful", "refused"), small=small)
+    return bar_chart(bars, label="Requests by day", names=("successful", "refused"), small=small)
 
 
 def panel(days: Days, name: str = "", **of: Any) -> SafeString:
@@ -105,7 +104,6 @@ def panel(days: Days, name: str = "", **of: Any) -> SafeString:
         "limit": REQUESTS_PER_MINUTE,
         "chart": chart(days),
         "refused_url": filtered(REFUSED, **of),
-        "limited_url": filtered(REFUSED, status__exact=429, **of),
     }
     return SafeString(render_to_string("admin/usage/panels/usage.html", context))
 
@@ -122,24 +120,28 @@ def kinds(rows: QuerySet[RefusedRequest], *fields: str) -> list[Any]:
 
 
 def refused_panel(most: Any) -> SafeString:
-    """HTML: how many requests were refused, and some rows of a log."""
-    sums = refused_in_a_day().values_list("status").annotate(Sum("requests"), Sum("others"))
-    by_status = Counter({status: requests for status, requests, _ in sums})
+    """HTML: how many requests were refused, by hour too, and some rows of a log."""
+    by_status, by_hour = Counter[int](), defaultdict[int, list[int]](lambda: [0, 0])
+    rows = refused_in_a_day().values_list("status", TruncHour("created_at"))
+    for status, hour, requests, others in rows.annotate(Sum("requests"), Sum("others")):
+        by_status[status] += requests
+        by_hour[(timezone.now() - hour) // timedelta(hours=1)][status >= 500] += requests + others
+    bars = [Bar(f"{back} h ago" if back else "now", *by_hour[back]) for back in range(24, -1, -1)]
+    chart = bar_chart(bars, label="Refused requests by hour", names=("refused", "failed with 5xx"))
     day = filtered(REFUSED, within="24h")
     figures = [
-        ("in all", sum(requests + others for _, requests, others in sums), day),
+        ("in all", sum(map(sum, by_hour.values())), day),
         ("over the limit", by_status[429], f"{day}&status__exact=429"),
         ("500, errors of ours", by_status[500], f"{day}&status__exact=500"),
         ("503, out of reach", by_status[503], f"{day}&status__exact=503"),
     ]
-    context = {"figures": figures, "lines": most, "url": day}
+    context = {"figures": figures, "lines": most, "url": day, "chart": chart}
     return SafeString(render_to_string("admin/usage/panels/day.html", context))
 
 
 def needs_a_look() -> Iterator[tuple[UUID, str, SafeString]]:
     """Workspaces whose programs do not notice that they are refused."""
-    found = kinds(refused_in_a_day().filter(status__in=LOOKS, key_id__isnull=False), "status")
-    for row in sorted(found, key=lambda row: list(LOOKS).index(row.status)):
+    for row in kinds(refused_in_a_day().filter(status__in=LOOKS, key_id__isnull=False), "status"):
         key = key_link(row, REFUSED, own=False)
         text = "{} {} {} × {} in 24 hours"
         why = format_html(text, LOOKS[row.status], key, f"{row.requests:,}", row.status)

@@ -252,14 +252,23 @@ def test_start_page_of_support_has_the_refused_requests_of_24_hours(acme: Tenant
     now = timezone.now()
     refused(**of_key(acme, requests=296, others=4), created_at=now - timedelta(hours=3))
     refused(**of_key(acme, status=429, requests=35), created_at=now - timedelta(hours=2))
+    refused(status=503, requests=2, created_at=now - timedelta(hours=2))
     refused(status=401, reason="No Authorization header.")
     page = start(staff.support())
     title = "<h2>Refused requests, last 24 hours</h2>"
     panel = page.split(title)[1].partition("</section>")[0]
-    figures = "in all 336 over the limit 35 500, errors of ours 0 503, out of reach 0"
+    figures = "in all 338 over the limit 35 500, errors of ours 0 503, out of reach 2"
     assert text_of(panel).startswith(figures)
+    bars = re.findall(r"<title>(.+?)</title>", panel)
+    assert (len(bars), bars[0]) == (25, "24 h ago: none")
+    assert {bar.partition(": ")[2] for bar in bars} == {
+        "none",
+        "300 refused",
+        "35 refused, 2 failed with 5xx",
+        "1 refused",
+    }
     assert f'<a href="{LIST}?within=24h&amp;status__exact=429">35</a>' in panel
-    most_first = ["296 × 404", "35 × 429", "401"]
+    most_first = ["296 × 404", "35 × 429", "2 × 503", "401"]
     assert re.findall(r'<span class="state \w+">(.+?)</span>', panel) == most_first
 
 
