@@ -7,7 +7,6 @@ The response names no cause, since anybody may read it; the log does.
 
 import logging
 import time
-from collections import defaultdict
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from datetime import datetime, timedelta
 from threading import Lock
@@ -100,7 +99,7 @@ class Checks(NamedTuple):
 
     at: datetime
     problems: list[CheckMessage]  # errors first
-    facts: dict[str, list[str]]  # by the part of the installation, such as "database"
+    facts: list[CheckMessage]  # by the part of the installation, such as "database"
     well: list[str]  # the parts that were looked at, and have no problem
 
 
@@ -128,16 +127,13 @@ def _run() -> Checks:
             found = run_checks(None, tags, True, [DEFAULT_DB_ALIAS])
     except Exception:
         logger.exception("The checks have failed")
-        return Checks(at, [Error("They have failed. The log says why.", obj="checks")], {}, [])
+        return Checks(at, [Error("They have failed. The log says why.", obj="checks")], [], [])
     finally:
         connection.close()
-    found.sort(key=lambda each: each.id or "")
+    found.sort(key=lambda each: (str(each.obj), each.id or ""))
     problems = [each for each in found if each.level >= WARNING and not each.is_silenced()]
-    facts: dict[str, list[str]] = defaultdict(list)
-    for each in found:
-        if each.level < WARNING:
-            facts[each.obj].append(each.msg)
-    looked_at = {each.obj for each in found if each.level == INFO}
+    facts = [each for each in found if each.level < WARNING]
+    looked_at = {each.obj for each in facts if each.level == INFO}
     well = sorted(looked_at - {each.obj for each in problems})
     problems.sort(key=lambda each: -each.level)
-    return Checks(at, problems, dict(sorted(facts.items())), well)
+    return Checks(at, problems, facts, well)

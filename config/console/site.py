@@ -121,7 +121,7 @@ def part(name: str, found: Found) -> Iterator[None]:
 def own_checks(found: Found) -> health.Checks:
     """For admins, what their sections have found is what was looked at."""
     well = [name for name, lines in found.items() if not lines]
-    return health.Checks(timezone.now(), [], {}, well)
+    return health.Checks(timezone.now(), [], [], well)
 
 
 def needs_a_look(sections: Iterable[Any]) -> dict[UUID, tuple[str, list[SafeString]]]:

@@ -255,7 +255,7 @@ def test_start_page_of_support_has_the_refused_requests_of_24_hours(acme: Tenant
     refused(status=503, requests=2, created_at=now - timedelta(hours=2))
     refused(status=401, reason="No Authorization header.")
     page = start(staff.support())
-    title = "<h2>Refused requests, last 24 hours</h2>"
+    title = "<h2>Refused requests, last 24 hours by hour, 5xx in red</h2>"
     panel = page.split(title)[1].partition("</section>")[0]
     figures = "in all 338 over the limit 35 500, errors of ours 0 503, out of reach 2"
     assert text_of(panel).startswith(figures)
