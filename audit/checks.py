@@ -35,10 +35,10 @@ def audit_log() -> Found:
         yield Error(text, hint="config/privileges.sql has what roles may do.")
     if keys.set_up():
         keys.public_keys()
-        seals = state.read()
-        for text in seals.warnings():
-            yield Error(text, hint="See docs/reference.md.")
-        yield Info(f"Sealed entries: {seals.sealed:,}.")
+        wrong = state.read().warnings()
+        yield from (Error(text, hint="See docs/reference.md.") for text in wrong)
+        if not wrong:
+            yield Info("Entries are sealed.")
         yield last("verified", Action.LOG_VERIFIED, 8 * 24, "Run: deploy/manage verify_audit")
     else:
         yield Info("It is not sealed, which is an option: deploy/install EMAIL --seal")
