@@ -63,7 +63,7 @@ class SlowClients:
     def _connect(self, data: bytes) -> socket.socket:
         connection = socket.socket()
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-        connection.settimeout(10)
+        connection.settimeout(60)
         connection.bind((address_of(next(self._numbers)), 0))
         connection.connect((HOST, self._port))
         connection.sendall(data)

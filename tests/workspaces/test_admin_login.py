@@ -25,6 +25,7 @@ from tests.support import factories
 from tests.support.database import whole_database
 from tests.support.factories import Tenant
 from tests.support.proxy import Proxy
+from tests.support.server import PATIENCE
 from tests.support.staff import PASSWORD, give_password, signed_in
 from workspaces.accounts import invitations
 from workspaces.accounts.logins import with_login
@@ -196,7 +197,7 @@ class SlowHasher(PBKDF2PasswordHasher):
     def encode(self, password: str, salt: str, iterations: int | None = None) -> str:
         if password == WRONG:
             self.begun.release()
-            assert self.may_end.wait(10)
+            assert self.may_end.wait(PATIENCE)
         return super().encode(password, salt, iterations)
 
 
@@ -229,7 +230,7 @@ def test_passwords_of_strangers_are_hashed_one_at_once_and_stop_no_page(
         guesses = [pool.submit(guess, Client(), "nobody@acme.example")]
         # A customer's own browser has two places, also to guess others' passwords.
         guesses += [pool.submit(guess, guesser, ada.username) for _ in range(2)]
-        assert all(SlowHasher.begun.acquire(timeout=10) for _ in guesses)
+        assert all(SlowHasher.begun.acquire(timeout=PATIENCE) for _ in guesses)
         for response in (*stranger_at_each_door(acme), guesser.post(LOGIN, {})):
             assert (response.status_code, response["Retry-After"]) == (429, "2")
         assert page.get(INDEX).status_code == 200
