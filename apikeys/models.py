@@ -14,8 +14,7 @@ from django.utils import timezone
 
 from apikeys import keys
 from apikeys.keys import ENDED, WARNED_BEFORE, State, state_of
-from audit.models import NEWEST_FIRST, Action
-from audit.queries import key_is_recorded
+from audit.models import NEWEST_FIRST, Action, AuditEntry
 from audit.record import record
 from audit.snapshots import KeySnapshot
 from config.request.redaction import PUBLIC_LENGTH
@@ -46,11 +45,6 @@ class ApiKeyQuerySet(models.QuerySet["ApiKey"]):
         soon = Now() + WARNED_BEFORE
         return self.active().filter(expires_at__lte=soon, replaced_by=None)
 
-
-_Manager = models.Manager.from_queryset(ApiKeyQuerySet)
-
-
-class ApiKeyManager(_Manager["ApiKey"]):
     @transaction.atomic
     def issue(
         self,
@@ -89,7 +83,7 @@ class ApiKeyManager(_Manager["ApiKey"]):
             digest=keys.digest(raw),
             created_by=None if ran_by else by,
         )
-        if id and key_is_recorded(id):
+        if id and AuditEntry.objects.filter(key_id=id).exists():
             raise AlreadyIssued
         try:
             with transaction.atomic():
@@ -138,7 +132,7 @@ class ApiKey(models.Model):
         "self", models.DO_NOTHING, null=True, related_name="+", db_constraint=False, db_index=False
     )
 
-    objects = ApiKeyManager()
+    objects = ApiKeyQuerySet.as_manager()
 
     class Meta:
         verbose_name = "API key"
@@ -186,7 +180,7 @@ class ApiKey(models.Model):
                 go on. If it ends at once, it does not count as an active key.
             new: `expires_at` and `id` of the new key.
 
-        Returns and raises what `ApiKeyManager.issue` does, and raises AlreadyEnded if this key does
+        Returns and raises what `issue` does, and raises AlreadyEnded if this key does
         not work any more.
         """
         old = ApiKey.objects.filter(pk=self.pk)

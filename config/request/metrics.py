@@ -30,9 +30,6 @@ _seconds = Histogram(
 FAIL_OPEN = Counter(
     "documents_fail_open", "How often Redis did not count, so that the process did for a second"
 )
-DOWNLOADS_STARTED = Counter(
-    "documents_downloads_started", "Downloads that started, in process or by nginx", ["file_type"]
-)
 
 # Of what is in the database; each app adds one.
 readers: list[Callable[[BaseDatabaseWrapper], Iterable[Metric]]] = []

@@ -24,7 +24,6 @@ from config.api.parameters import one_of
 from config.api.responses import REVALIDATED, tag_of_copy
 from config.api.viewsets import ApiViewSet
 from config.connections import fetch
-from config.request import metrics
 from documents import storage
 from documents.api.documents import VISIBLE, document_id
 from documents.download.filenames import content_disposition
@@ -169,7 +168,6 @@ def record_download(file: File, part: ByteRange | None, key: ActiveKey) -> None:
     byte_range = str(part) if part else ""
     snapshot = FileSnapshot(file_type=file.type, file_sha256=file.sha256, byte_range=byte_range)
     record(Action.DOCUMENT_DOWNLOADED, key=KeySnapshot.of(key), document=document, file=snapshot)
-    metrics.DOWNLOADS_STARTED.labels(file.type).inc()
 
 
 def with_headers(response: HttpResponseBase, file: File) -> HttpResponseBase:

@@ -10,7 +10,6 @@ import time
 from asgiref.sync import sync_to_async
 from django.db import Error as DatabaseError
 from django.db import connections
-from prometheus_client import Counter
 
 from config.management.progress import first_line
 from config.management.shutdown import Shutdown, Stopped
@@ -27,10 +26,6 @@ JUST_SECONDS = 2.0
 IDLE_SECONDS = 0.5  # between two looks for what is due
 PAUSE_SECONDS = 0.05  # the same while attempts are in progress
 STOP_SECONDS = ATTEMPT_SECONDS + 5.0  # for the attempts in progress after a signal
-
-ATTEMPTS = Counter("documents_webhooks_attempts", "Attempts of webhook deliveries", ["result"])
-for _result in ("succeeded", "failed"):
-    ATTEMPTS.labels(_result)  # from 0 on: Prometheus sees no increase to a first value
 
 
 class Worker:
@@ -74,7 +69,6 @@ class Worker:
     async def _attempt(self, delivery: Delivery) -> None:
         made = await attempt(delivery)
         self._ended.append(made)
-        ATTEMPTS.labels("succeeded" if made.succeeded else "failed").inc()
         logger.info(
             "Delivery %d of %s to endpoint %s: %s in %d ms",
             delivery.pk,
