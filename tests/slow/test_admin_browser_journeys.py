@@ -20,7 +20,7 @@ from tests.support.cast import page_of
 from tests.support.factories import Tenant
 from tests.support.server import Server, eventually
 from tests.support.staff import PASSWORD
-from tests.support.webhooks import URL
+from tests.support.webhooks import PUBLIC_URL, URL
 from workspaces.models import Membership, Workspace
 
 START = reverse("admin:index")
@@ -112,6 +112,7 @@ def test_webhook_is_created_tested_and_switched_off_and_its_secret_rolled(
     assert browser.shows("Secret copied.")
     browser.reload()
     assert raw not in browser.source
+    browser.click(PUBLIC_URL)
     browser.click("Send a test event")
     assert "The service sends no webhooks at present." in browser.text
     Delivery.objects.update(state="DELIVERED", next_attempt_at=None)
