@@ -37,10 +37,10 @@ class CustomerForm(forms.Form):
     field_order = ("customer", "q")
     q = TEXT
     customer = forms.CharField(
-        label="Customer",
+        label="A customer’s name, a member’s e-mail, or an id",
         required=False,
         max_length=TEXT_MAX,
-        widget=forms.TextInput({"autofocus": True, "placeholder": "Name, member’s e-mail, or id"}),
+        widget=forms.TextInput({"autofocus": True}),
     )
 
     def clean(self) -> None:

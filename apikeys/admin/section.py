@@ -71,9 +71,11 @@ class ApiKeyAdmin(ScopedAdmin):
         return self.has_view_permission(request)
 
     def find(self, request: HttpRequest, kind: Kind, text: str) -> str:
-        if kind != Kind.KEY:
+        """Also by the first characters, or by the name."""
+        by = {Kind.KEY: {"prefix": text}, Kind.TEXT: {"name__iexact": text}}.get(kind)
+        if by is None:
             return super().find(request, kind, text)
-        return self.url_of_found(self.openable(request).filter(prefix=text), text)
+        return self.url_of_found(self.openable(request).filter(**by), text)
 
     def get_ordering(self, request: HttpRequest) -> Any:
         return [Case(When(ENDED, then=Value(1)), default=Value(0)), "-created_at", "-id"]

@@ -19,7 +19,7 @@ from audit.logs import LogAdmin
 from audit.scope import scope_of
 from config.console import lists
 from config.console.base import request_user
-from config.console.formatting import clock_tag, isolated
+from config.console.formatting import clock_tag, isolated, with_times
 from config.console.identify import Kind
 from config.console.links import DOCUMENT, REFUSED, WORKSPACE, key_link, page_link, parsed
 from config.templatetags.console import copyable
@@ -76,7 +76,7 @@ class RefusedRequestAdmin(LogAdmin):
         word = f"{row.requests:,} × {row.status}" if row.requests > 1 else str(row.status)
         colour = "warn" if row.status in (400, 404) else "bad"
         who = key_link(row, REFUSED, own=not scope_of(request).everything) or isolated(row.address)
-        return lists.Line(word, colour, who, isolated(reason(request, row)))
+        return lists.Line(word, colour, who, with_times(reason(request, row)))
 
     def facts(self, request: HttpRequest, row: RefusedRequest) -> Iterable[tuple[str, Any]]:
         """What its line does not say already."""

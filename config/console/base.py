@@ -8,7 +8,7 @@ from uuid import UUID
 from django.contrib import admin
 from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
-from django.db.models import Model, QuerySet, UUIDField
+from django.db.models import Model, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import URLPattern, path, reverse
@@ -106,10 +106,8 @@ class SectionAdmin(admin.ModelAdmin):  # type: ignore[type-arg] # generic only i
 
     def find(self, request: HttpRequest, kind: Kind, text: str) -> str:
         """Where the box in the header leads from a text of this kind; "" if it is nothing here."""
-        if kind == Kind.ID and isinstance(self.opts.pk, UUIDField):
-            obj = self.get_object(request, text)
-            return self.url_of(obj) if obj else ""
-        return ""
+        obj = self.get_object(request, text) if kind == Kind.ID else None
+        return self.url_of(obj) if obj else ""
 
     def needs_a_look(self) -> Iterable[tuple[UUID, str, SafeString]]:
         """The workspaces to look at, for support or an operator: ids, names, and HTML: why."""
@@ -121,9 +119,6 @@ class SectionAdmin(admin.ModelAdmin):  # type: ignore[type-arg] # generic only i
         if len(objects) == 1:
             return self.url_of(objects[0])
         return f"{self.crumb()[1]}?{urlencode({'q': text})}" if objects else ""
-
-    def url_name(self, page: str) -> str:
-        return f"admin:{self.opts.app_label}_{self.opts.model_name}_{page}"
 
     def changelist_view(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
@@ -141,6 +136,9 @@ class SectionAdmin(admin.ModelAdmin):  # type: ignore[type-arg] # generic only i
         shown = self.list_class(self, request)
         context |= self.admin_site.each_context(request)
         return render(request, shown.template_name, {**context, "cl": shown})
+
+    def url_name(self, page: str) -> str:
+        return f"admin:{self.opts.app_label}_{self.opts.model_name}_{page}"
 
     def crumb(self) -> tuple[str, str]:
         return capfirst(self.nouns), reverse(self.url_name("changelist"))

@@ -219,6 +219,11 @@ MALFORMED = [
 ]
 
 
+def test_a_link_to_another_log_keeps_the_days_and_not_what_happened(ada: Client) -> None:
+    html = body(ada.get(f"{HISTORY}?action__exact=key.revoked&within=7d"))
+    assert f'href="{HISTORY}?within=7d&amp;kind=downloads"' in html
+
+
 def test_audit_list_names_bad_filters(acme: Tenant, sam: Client, ada: Client) -> None:
     for query, field in MALFORMED:
         assert list(errors(sam, f"?{query}")) == [field], query

@@ -76,6 +76,7 @@ def test_box_leads_from_a_key_to_its_page_and_puts_no_whole_key_in_a_url(
         assert target(ada, text) == page_of(acme.key)
         [address] = {target(sam, text)}
         assert address == f"{HISTORY}?key_id__exact={acme.key.pk}" or "open=" in address
+    assert target(ada, acme.key.name.upper()) == page_of(acme.key)
     assert target(ada, f"is dtd_ ok? {acme.raw}") == page_of(acme.key)
     assert target(ada, f"dtd_{'x' * 40} or {raw}") == page_of(other)
     assert target(ada, f"{'x' * 495} {acme.raw}") == f"{DOCUMENTS}?q={'x' * 495}+dtd_"
