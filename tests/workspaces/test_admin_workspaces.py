@@ -122,17 +122,25 @@ def test_workspace_is_renamed_and_its_earlier_entries_keep_the_name(
     assert {entry.workspace_name for entry in entries()} == {"Acme"}
 
 
-@pytest.mark.parametrize("email", ["", "help@service.example"])
+HELP = "help@service.example"
+
+
+@pytest.mark.parametrize(
+    ("email", "whom"),
+    [("", "the operator of this service"), (HELP, f'<a href="mailto:{HELP}">{HELP}</a>')],
+)
 def test_admin_of_a_suspended_workspace_is_told_why_and_whom_to_ask(
-    acme: Tenant, ada: Client, settings: Any, email: str
+    acme: Tenant, ada: Client, settings: Any, email: str, whom: str
 ) -> None:
     settings.SUPPORT_EMAIL = email
-    changes.set_suspended(acme.workspace, True, by=OLGA, reason="Invoice 118 is not paid")
+    by, reason = "root, by command shell", "Invoice 118 is not paid"
+    changes.set_suspended(acme.workspace, True, by=by, reason=reason)
     html = body(ada.get(page_of(acme.workspace)))
     [warning] = re.findall('(?s)<p class="health bad">(.+?)</p>', html)
     assert "Acme is suspended" in warning
-    assert "Invoice 118 is not paid" in warning
-    assert f'<a href="mailto:{email or OLGA}">' in warning
+    assert reason in warning
+    assert "Requests with its keys get the status 403." in warning
+    assert f"To have it reinstated, write to {whom}." in warning
 
 
 @pytest.mark.parametrize("plan", ["PRO", "FREE"])

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from django.conf import settings
 from django.contrib import admin
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
@@ -36,7 +35,6 @@ class WorkspacePage(ObjectPage):
             "plan": label_of(workspace.plan),
             "suspension": entry if workspace.suspended else None,
             "warning": access_warning(workspace),
-            "ask": settings.SUPPORT_EMAIL or (entry.person if entry else ""),
             "members": members.order_by("role", "user__username"),
             "pending": pending.select_related("created_by").order_by("created_at"),
             "is_operator": is_operator(user),
