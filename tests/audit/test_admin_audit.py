@@ -197,14 +197,6 @@ def test_audit_filters_narrow_the_list(acme: Tenant, umbrella: Tenant, sam: Clie
         assert [names[id] for id in seen(sam, f"?{until}{query}")] == found.split(), query
 
 
-def test_audit_filters_by_an_action_are_grouped_and_in_words(ada: Client, sam: Client) -> None:
-    chips = shown(sam, "?action__exact=key.revoked").chips()
-    assert list(chips) == [("What happened", "API key revoked", "?")]
-    html = body(ada.get(HISTORY))
-    assert '<optgroup label="Webhook">' in html
-    assert "Command run" not in html  # no workspace has such an entry
-
-
 MALFORMED = [
     ("document_id__exact=x", "document_id__exact"),
     ("workspace_id__exact=x", "workspace_id__exact"),

@@ -59,16 +59,7 @@ def test_error_pages_show_nothing_of_it_without_signing_in(acme: Tenant) -> None
 @pytest.mark.parametrize("path", [WORKSPACES, HISTORY, DOCUMENTS, HOOKS, DELIVERIES])
 @pytest.mark.parametrize("text", ["%00", "9" * 40, "%ED%A0%80"])
 def test_lists_survive_any_text(desk: Client, path: str, text: str) -> None:
-    for name in (
-        "plan__exact",
-        "suspended__exact",
-        "q",
-        "p",
-        "state",
-        "type",
-        "workspace_id__exact",
-        "after",
-    ):
+    for name in ("plan__exact", "state__exact", "q", "p", "workspace_id__exact", "after"):
         response = desk.get(f"{path}?{name}={text}", follow=True)
         assert response.status_code in (200, 400), name
 

@@ -12,8 +12,8 @@ from documents.models import Document
 from tests.support import factories
 from tests.support.cast import page_of, path_of, text_of
 from tests.support.database import no_entries
-from tests.support.factories import Tenant, at, uid
-from tests.support.staff import DOCUMENTS, HISTORY, body, errors, shown, signed_in, support
+from tests.support.factories import Tenant, at
+from tests.support.staff import DOCUMENTS, HISTORY, body, shown, signed_in, support
 
 
 @pytest.fixture
@@ -113,18 +113,6 @@ def test_document_page_shows_its_people_what_happened_and_who_downloaded_it(
     assert "2. Pending" in text_of(body(sam.get(page_of(document))))
 
 
-def test_document_page_that_is_not_shown_is_not_recorded(
-    acme: Tenant, lease: Document, sam: Client
-) -> None:
-    assert sam.head(page_of(lease)).status_code == 200
-    assert sam.post(page_of(lease)).status_code == 405
-    assert Client().get(page_of(lease)).status_code == 302
-    for each in (DOCUMENTS, f"{DOCUMENTS}?q={lease.id}"):
-        body(sam.get(each))
-    assert sam.get(page_of(lease).replace(str(lease.id), str(uid(9)))).status_code in (302, 404)
-    assert viewed() == []
-
-
 def test_document_page_is_not_shown_without_its_entry(transactional_db: None, acme: Tenant) -> None:
     document = factories.document(acme.workspace, title="Lease")
     sam = signed_in(support())
@@ -174,28 +162,6 @@ def test_timeline_of_an_admin_has_no_entries_of_another_workspace(
     Document.objects.filter(pk=document.pk).update(workspace=acme.workspace)
     assert "Umbrella" not in body(signed_in(acme.admin).get(page_of(document)))
     assert "Umbrella sync" in body(signed_in(support()).get(page_of(document)))
-
-
-def test_timeline_says_once_when_a_document_expires_or_has_expired(
-    acme: Tenant, sam: Client
-) -> None:
-    past, future = at("2026-03-01 09:00:00"), at("2126-03-01 09:00:00")
-    for status, expires, kind, text in (
-        ("SENT", future, "future", "Expires"),
-        ("EXPIRED", past, "ended", "Expired"),
-    ):
-        document = factories.document(acme.workspace, status, sent_at=future, expires_at=expires)
-        html = body(sam.get(page_of(document)))
-        assert re.findall(r'<li class="(\w+)">.*<b>(Expire[sd])', html) == [(kind, text)]
-
-
-def test_documents_admin_names_a_parameter_that_is_not_valid(
-    lease: Document, ada: Client, sam: Client
-) -> None:
-    for query in ("q=%00", "status=PAID", "since=2026-02-30", "recipient_status=PAID"):
-        assert errors(ada, f"?{query}", DOCUMENTS), query
-    for query in ("q=%00", "customer=Nobody", "workspace_id__exact=Nobody"):
-        assert 'role="alert"' in body(sam.get(f"{DOCUMENTS}?{query}")), query
 
 
 def test_document_pages_have_each_document_once(acme: Tenant, sam: Client) -> None:

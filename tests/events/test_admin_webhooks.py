@@ -380,14 +380,6 @@ def test_delivery_names_its_document_with_a_link(
     assert str(document.pk) not in html
 
 
-def test_webhook_s_page_does_not_name_it_beside_each_delivery(hook: Endpoint, ada: Client) -> None:
-    delivery = webhooks.delivered(hook)
-    link = f'<a href="{page_of(hook)}">'
-    assert link not in body(ada.get(page_of(hook)))
-    for url in (DELIVERIES, page_of(delivery)):
-        assert body(ada.get(url)).count(link) == 1
-
-
 def test_webhook_that_is_switched_off_retries_nothing(
     hook: Endpoint, acme: Tenant, ada: Client
 ) -> None:
