@@ -101,21 +101,29 @@ class Checks(NamedTuple):
     problems: list[CheckMessage]  # errors first
     facts: list[CheckMessage]  # by the part of the installation, such as "database"
     well: list[str]  # the parts that were looked at, and have no problem
+    running: bool = False  # a newer result is not there yet
 
 
 _checks_thread = ThreadPoolExecutor(1, "checks")  # the only one that waits for a silent service
 _last: Future[Checks] | None = None
+_known = Checks(timezone.now(), [], [], [])
 
 
-def checks(kept: timedelta, seconds: float) -> Checks | None:
-    """A result that is not older than `kept`; None if no new one is there after so many seconds."""
-    global _last
+def checks(kept: timedelta, seconds: float) -> Checks:
+    """A result that is not older than `kept`.
+
+    If no new one is there after so many seconds, the problems of the one before.
+    """
+    global _known, _last
     last = _last
     is_old = last is not None and last.done() and timezone.now() - last.result().at > kept
     if last is None or is_old:
         last = _last = _checks_thread.submit(_run)
     wait([last], seconds)
-    return last.result() if last.done() else None
+    if not last.done():
+        return _known._replace(facts=[], well=[], running=True)
+    _known = last.result()
+    return _known
 
 
 def _run() -> Checks:

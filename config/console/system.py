@@ -17,11 +17,9 @@ LONGEST_SECONDS = 10.0  # that the page waits for the checks
 RUNNING = SafeString("<span data-live>The checks are running; their result appears here.</span>")
 
 
-def lines(checks: health.Checks | None, *, for_operators: bool = True) -> list[SafeString]:
+def lines(checks: health.Checks, *, for_operators: bool = True) -> list[SafeString]:
     """HTML: the errors; for operators also warnings, and what to do about each."""
-    if checks is None:
-        return [RUNNING]
-    found = []
+    found = [RUNNING] if checks.running else []
     for each in checks.problems:
         if for_operators or each.is_serious():
             hint = code_spans(each.hint or "") if for_operators else ""

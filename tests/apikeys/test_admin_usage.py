@@ -242,7 +242,7 @@ def test_start_page_of_support_names_workspaces_that_need_a_look_and_then_all_is
     sam = staff.support()
     Membership.objects.create(workspace=umbrella.workspace, user=sam, role="ADMIN")
     text = text_of(start(sam))
-    assert "2 workspaces need a look: Acme, Freebie" in text
+    assert "2 workspaces need a look: Acme , Freebie The rest is well." in text
     assert "Workspaces that need a look Name Why Acme webhook fails" in text
     assert f"Freebie over the limit {freebie.key} 120 × 429 in 24 hours" in text
     assert "All is well" not in text

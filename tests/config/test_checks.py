@@ -254,6 +254,12 @@ def test_start_pages_of_staff_say_that_all_is_well_only_from_the_checks(
     end.set()
     monkeypatch.setattr(site, "WAIT_SECONDS", 10.0)
     assert well in body(sam.get(start))
+    found[:] = [Error(wrong, "", "webhooks")]
+    assert said(start) == [True, False, False]
+    monkeypatch.setattr(site, "WAIT_SECONDS", 0.1)
+    end.clear()
+    assert said(start) == [True, False, True]
+    end.set()
 
 
 @pytest.mark.slow
