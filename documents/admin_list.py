@@ -34,19 +34,20 @@ TEXT = forms.CharField(
 class CustomerForm(forms.Form):
     """Asks whose document is meant, unless the text says it: "Mutual NDA Acme"."""
 
-    field_order = ("customer", "q")
-    q = TEXT
     customer = forms.CharField(
         label="A customer’s name, a member’s e-mail, or an id",
         required=False,
         max_length=TEXT_MAX,
         widget=forms.TextInput({"autofocus": True}),
     )
+    q = TEXT
 
     def clean(self) -> None:
         """Sets `meant`: the workspaces that may be meant, and what is looked for in each."""
-        name, text = self.cleaned_data.get("customer"), self.cleaned_data.get("q", "")
-        found = called(name) if name else named_in(text)
+        name, text = (self.cleaned_data.get(each, "") for each in ("customer", "q"))
+        by = Q(name__istartswith=name) | Q(memberships__user__username__iexact=name)
+        called = Workspace.objects.filter(by | Q(pk=parsed(name))).distinct()
+        found = called if name else named_in(text)
         customers = found.order_by("name", "id")[:MOST_CUSTOMERS]
         self.meant = [(each, text if name else without(each.name, text)) for each in customers]
         if name and not self.meant:
@@ -58,13 +59,6 @@ class CustomerForm(forms.Form):
             )
             which = format_html_join(", ", '<a href="{}">{}</a>', links)
             self.add_error(None, format_html("Which one? {}", which))
-
-
-def called(text: str) -> QuerySet[Workspace]:
-    """The workspaces with a name that begins so, such a member, or this id."""
-    if "@" in text:
-        return Workspace.objects.filter(memberships__user__username__iexact=text)
-    return Workspace.objects.filter(Q(name__istartswith=text) | Q(pk=parsed(text)))
 
 
 def named_in(text: str) -> QuerySet[Workspace]:
