@@ -90,11 +90,6 @@ def state_of(document: Document) -> SafeString:
 
 @admin.register(Document)
 class DocumentAdmin(ScopedAdmin):
-    """Support staff see those of every workspace; workspace admins their own.
-
-    Files cannot be downloaded here.
-    """
-
     seen_by = (VIEW, ADMINS)
     pages = {"change": DocumentPage}
     menu_position = 25
@@ -107,10 +102,9 @@ class DocumentAdmin(ScopedAdmin):
 
     def rows(self, request: HttpRequest) -> QuerySet[Document]:
         in_order = Prefetch("recipients", Recipient.objects.order_by("order", "id"))
-        documents: QuerySet[Document] = (
-            super().rows(request).annotate(workspace_name=F("workspace__name"))
-        )
-        return documents.select_related("workspace").prefetch_related(in_order)
+        documents: QuerySet[Document] = super().rows(request).select_related("workspace")
+        named = documents.annotate(workspace_name=F("workspace__name"))
+        return named.prefetch_related(in_order)
 
     def panels(self, request: HttpRequest) -> list[SafeString]:
         workspace = own_scope(request).workspace

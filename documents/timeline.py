@@ -1,14 +1,13 @@
 """What happened to a document: from its fields, its recipients and the audit log."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from django.http import HttpRequest
 from django.utils.html import format_html
-from django.utils.timesince import timesince
 
 from audit.models import NEWEST_FIRST, Action, AuditEntry
 from audit.scope import scope_of
@@ -19,7 +18,6 @@ from documents.models import Document, Recipient
 MOST = 1_000  # entries of the audit log that are read, the newest
 SHOWN = 50  # of what they say
 LONG = timedelta(hours=12)  # between two events: the timeline says so
-SENT, COMPLETED = "Sent", "Completed"
 NO_EVENTS = (Action.DOCUMENT_VIEWED, Action.DOCUMENT_IMPORTED, Action.FILE_IMPORTED)
 OPEN = {"DRAFT", "SENT", "VIEWED", "PARTIALLY_SIGNED"}  # may still expire
 
@@ -71,27 +69,27 @@ def timeline(
 ) -> list[Event]:
     """The events, oldest first."""
     found = [
-        *_of_fields(document),
+        Event(document.created_at, "Created"),
         *(event for each in recipients for event in _of_recipient(each)),
+        *_of_fields(document, {each.sent_at for each in recipients}),
         *list(_of_entries(request, entries))[:SHOWN],
     ]
-    # Where recipients are named, the document was sent to the first of them.
-    sent = {event.at for event in found if event.what == SENT and event.more}
-    found = [event for event in found if event.what != SENT or event.more or event.at not in sent]
-    # The last signature completes the document, at the same moment.
-    found.sort(key=lambda event: (event.at, event.what == COMPLETED))
+    # Of one moment, in this order: the last signature completes the document.
+    found.sort(key=lambda event: event.at)
     for before, event in zip(found, found[1:], strict=False):
-        if event.at - before.at >= LONG:
-            event.gap = timesince(before.at, event.at, depth=1)
+        gap = event.at - before.at
+        if gap >= LONG:
+            hours = gap // timedelta(hours=1)
+            event.gap = f"{gap.days} days" if gap.days > 1 else f"{hours} hours"
     return found
 
 
-def _of_fields(document: Document) -> Iterator[Event]:
+def _of_fields(document: Document, named: Container[datetime | None]) -> Iterator[Event]:
+    """`named` has the times at which it was sent to somebody."""
     expired = document.status == Document.Status.EXPIRED
     times = (
-        (document.created_at, "Created", ""),
-        (document.sent_at, SENT, ""),
-        (document.completed_at, COMPLETED, ""),
+        (document.sent_at if document.sent_at not in named else None, "Sent", ""),
+        (document.completed_at, "Completed", ""),
         (document.expires_at if expired else None, "Expired", "ended"),
         (document.expires_at if document.status in OPEN else None, "Expires", "future"),
         (document.deleted_at, "Deleted", "ended"),
@@ -104,7 +102,7 @@ def _of_fields(document: Document) -> Iterator[Event]:
 def _of_recipient(recipient: Recipient) -> Iterator[Event]:
     signed = "Approved" if recipient.role == Recipient.Role.APPROVER else "Signed"
     times = (
-        (recipient.sent_at, SENT, "to", ""),
+        (recipient.sent_at, "Sent", "to", ""),
         (recipient.viewed_at, "Viewed", "by", ""),
         (recipient.completed_at, signed, "by", ""),
         (recipient.declined_at, "Declined", "by", "ended"),

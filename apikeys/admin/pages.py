@@ -137,8 +137,9 @@ class RollKey(NewKey):
 
     def prompt(self) -> Prompt:
         warnings = refusals(self.workspace)
-        if self.obj.replaced_by:
-            warnings.append(sentence("rolled", key=self.obj.replaced_by))
+        new = self.obj.replaced_by
+        if new and not new.state.has_ended:
+            warnings.append(sentence("rolled", key=new))
         text = "A new key beside this one, with the same name and for the same workspace."
         return Prompt(f"Roll “{self.obj}”", "Roll the key", [text], warnings)
 

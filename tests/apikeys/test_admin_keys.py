@@ -59,6 +59,14 @@ def test_key_list_says_an_end_in_few_words(acme: Tenant, ada: Client) -> None:
     assert f"{acme.key} Revoked just now replaced by {new.prefix}… 0 requests" in text
 
 
+def test_ended_key_names_its_successor_only_while_that_one_works(acme: Tenant, ada: Client) -> None:
+    new, _ = acme.key.roll(by=acme.admin, ends_in=timedelta(days=7))
+    new.revoke(by=acme.admin)
+    assert "Use that one if you have it" not in body(ada.get(page_of(acme.key, "roll")))
+    text = text_of(body(ada.post(page_of(acme.key, "delete"), follow=True)))
+    assert "If a program still needs access, create another key ." in text
+
+
 def test_key_search_cuts_a_raw_key_in_the_address(acme: Tenant, ada: Client) -> None:
     response = ada.get(LIST, {"q": f" {acme.raw}", "p": "1"})
     assert response["Location"] == f"{LIST}?q={acme.key.prefix}&p=1"

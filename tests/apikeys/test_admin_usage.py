@@ -221,7 +221,7 @@ def test_ended_key_that_is_still_used_is_named_and_its_requests_are_refused_ones
     keys = text_of(html(signed_in(acme.admin).get(reverse("admin:apikeys_apikey_changelist"))))
     assert "3 requests, 3 refused just now" in keys
     key = text_of(html(signed_in(acme.admin).get(page_of(acme.key))))
-    assert "Last request of a day 127.0.0.1 just now" in key  # where it is still used
+    assert "Last request 127.0.0.1 just now" in key  # where it is still used
     assert "Acme sync" not in start(umbrella.admin)
     text = text_of(start(staff.operator()))
     assert f"Acme ended key still used {acme.key} 3 × 401 in 24 hours" in text

@@ -164,6 +164,15 @@ def test_timeline_of_an_admin_has_no_entries_of_another_workspace(
     assert "Umbrella sync" in body(signed_in(support()).get(page_of(document)))
 
 
+def test_timeline_says_how_many_days_nothing_happened(acme: Tenant, sam: Client) -> None:
+    times = [at(f"2026-0{month}-01 09:00:00") for month in (1, 3)]
+    document = factories.document(
+        acme.workspace, "SENT", created_at=times[0], sent_at=times[1], expires_at=times[1]
+    )
+    html = body(sam.get(page_of(document)))
+    assert re.findall(r'<li class="gap">(.*)</li>', html) == ["59 days"]
+
+
 def test_document_pages_have_each_document_once(acme: Tenant, sam: Client) -> None:
     made = factories.listed(
         acme.workspace, 120, created_at=lambda n: at(f"2026-01-{1 + n // 30:02} 00:00:00")
