@@ -84,7 +84,6 @@ class RefusedRequestAdmin(LogAdmin):
             yield "Last request", clock_tag(row.last_at)
         if row.others:
             yield "Others", f"{row.others:,} different ones in this minute were only counted"
-        yield "Document", document_of(row)
         yield "Workspace", page_link(WORKSPACE, row.workspace_name, row.workspace_id)
         yield "Address", row.address if row.key_prefix else ""  # it is who asked, without a key
         yield "User agent", row.user_agent
@@ -94,13 +93,13 @@ class RefusedRequestAdmin(LogAdmin):
         yield "Request id", format_html("{} {}", copyable(id.hex), among)
         if row.response_text != reason(request, row):
             yield "Response", row.response_text
+        yield "Document", document_of(row)
         yield "Request", format_html("<code>{} {}</code>", row.method, isolated(row.path))
 
 
 def reason(request: HttpRequest, row: RefusedRequest) -> str:
     """The true reason for support; what the model says for admins."""
-    everything = scope_of(request).everything
-    return capfirst(row.reason if everything else row.public_reason)
+    return capfirst(row.reason if scope_of(request).everything else row.public_reason)
 
 
 def document_of(row: RefusedRequest) -> str:
