@@ -9,7 +9,7 @@ from typing import Any
 from django import forms
 from django.contrib import admin
 from django.core.exceptions import PermissionDenied
-from django.db.models import Q, QuerySet, Value
+from django.db.models import Q, Value
 from django.db.models.lookups import Exact
 from django.http import HttpRequest, HttpResponseBase, HttpResponseRedirect, QueryDict
 from django.urls import URLPattern, path, reverse, reverse_lazy
@@ -92,12 +92,16 @@ class AuditLogFilter(lists.LogFilter):
             found &= NO_DOWNLOADS  # as its index
         if values["address__exact"]:
             found &= ~Q(address="")
-        if values["person"]:
-            # Whole logins, in any case: of who did it, or of the account that it was done to.
-            login = folded(Value(values["person"]))
-            by = Q(Exact(folded("person"), login)) & ~Q(person="")
-            found &= by | Q(Exact(folded("member"), login)) & ~Q(member="")
         return found
+
+    def ranges(self) -> list[Q]:
+        """What a user did, and what others did to its account: whole logins, in any case."""
+        found = self.condition()
+        if not self.cleaned_data["person"]:
+            return [found]
+        login = folded(Value(self.cleaned_data["person"]))
+        by = Q(Exact(folded("person"), login)) & ~Q(person="")
+        return [found & by, found & Q(Exact(folded("member"), login)) & ~Q(member="") & ~by]
 
     def text(self) -> str:
         """The filters in words, for the entry of an export: "What happened: API key revoked".
@@ -227,7 +231,7 @@ class AuditEntryAdmin(LogAdmin):
             detail = ", ".join(filter(None, (of, form.text()))) or "all of it"
             by = request_user(request).get_username()
             record(Action.LOG_EXPORTED, by=by, workspace=workspace, detail=detail)
-            return csv_lines(self.get_queryset(request).filter(form.condition()))
+            return csv_lines(lists.batches(self.get_queryset(request), form.ranges(), BATCH))
 
         parts = (workspace and workspace.workspace_name, form.days(), form.cleaned_data["zone"])
         words = slugify("-".join(part.replace("/", "-") for part in parts if part))
@@ -270,9 +274,9 @@ def snapshot_of(scope: Scope, asked: Any) -> WorkspaceSnapshot | None:
     return WorkspaceSnapshot(workspace_id=asked, workspace_name=name)
 
 
-def csv_lines(entries: QuerySet[AuditEntry]) -> Iterator[str]:
+def csv_lines(batches: Iterable[list[AuditEntry]]) -> Iterator[str]:
     yield _BYTE_ORDER_MARK + _csv([COLUMNS])
-    for batch in lists.batches(entries, BATCH):
+    for batch in batches:
         yield _csv(map(_cells, batch))
 
 

@@ -8,7 +8,6 @@ from typing import Any
 from urllib.parse import urlencode
 from uuid import UUID
 
-from django.db.models import Q
 from django.http import HttpRequest, QueryDict
 from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
@@ -76,9 +75,10 @@ class LogAdmin(ScopedAdmin):
         """The list with the filter that finds something; if that is one row, it is opened."""
         for name in self.finds.get(kind, ()):
             form = self.filter_form(QueryDict(urlencode({name: text})))
-            found = form.condition() if form.is_valid() else Q(pk__in=[])
+            ranges = form.ranges() if form.is_valid() else []
             # In no order: the newest first could be looked for through the whole table.
-            rows = self.openable(request).filter(found).order_by()[:2]
+            openable = self.openable(request).order_by()
+            rows = [row for each in ranges for row in openable.filter(each)[:2]]
             if len(rows) == 1:
                 return self.url_in(rows[0].workspace_id, **{OPEN: rows[0].pk, name: text})
             if rows:

@@ -41,22 +41,28 @@ NAMES = {
 }
 
 
-def page_after(rows: QuerySet[Any], last: Any, size: int) -> tuple[list[Any], Any]:
-    """The newest rows, or those after a row; the id of their last one, if there are older ones."""
+def page_after(rows: QuerySet[Any], ranges: list[Q], last: Any, size: int) -> tuple[list[Any], Any]:
+    """The newest rows, or those after a row; the id of their last one, if there are older ones.
+
+    A row is in one of the ranges. Each is read in the order of an index: with both in one
+    statement, PostgreSQL may look for either through the whole table.
+    """
     if last is not None:
         # No comparison of rows: PostgreSQL 18 would begin at the end of the days, and read on.
         older = Q(created_at__lt=last.created_at) | Q(pk__lt=last.pk)
         rows = rows.filter(older, created_at__lte=last.created_at)
-    found = list(rows.order_by("-created_at", "-id")[: size + 1])
+    rows = rows.order_by("-created_at", "-id")
+    found = [row for each in ranges for row in rows.filter(each)[: size + 1]]
+    found.sort(key=lambda row: (row.created_at, row.pk), reverse=True)
     return found[:size], found[size - 1].pk if len(found) > size else None
 
 
-def batches(rows: QuerySet[Any], size: int) -> Iterator[list[Any]]:
-    """All rows, newest first. Each batch is one statement, so a slow reader holds no cursor."""
-    found, older = page_after(rows, None, size)
+def batches(rows: QuerySet[Any], ranges: list[Q], size: int) -> Iterator[list[Any]]:
+    """All rows, newest first. Each is a page of its own, so a slow reader holds no cursor."""
+    found, older = page_after(rows, ranges, None, size)
     yield found
     while older:
-        found, older = page_after(rows, found[-1], size)
+        found, older = page_after(rows, ranges, found[-1], size)
         yield found
 
 
@@ -95,6 +101,10 @@ class LogFilter(forms.Form):
         first, end = self.bounds()
         values = {"created_at__gte": first, "created_at__lt": end, **self.cleaned_data}
         return Q(**{name: value for name, value in values.items() if "__" in name and value})
+
+    def ranges(self) -> list[Q]:
+        """The conditions of `page_after`."""
+        return [self.condition()]
 
     def bounds(self) -> tuple[datetime | None, datetime | None]:
         """The first moment of the days that are shown, and the one after the last."""
@@ -145,11 +155,11 @@ class FilteredList:
     def get_page(self) -> tuple[list[Any], Any]:
         """The newest rows, or those after the last one; an opened row begins a page."""
         size = self.section.list_per_page
-        rows = self.section.get_queryset(self.request).filter(self.form.condition())
-        found, older = page_after(rows, self.last, size)
+        rows, ranges = self.section.get_queryset(self.request), self.form.ranges()
+        found, older = page_after(rows, ranges, self.last, size)
         if self.opened is None or self.opened in found:
             return found, older
-        following, older = page_after(rows, self.opened, size - 1)
+        following, older = page_after(rows, ranges, self.opened, size - 1)
         return [self.opened, *following], older
 
     def lines(self) -> Any:
