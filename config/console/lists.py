@@ -44,8 +44,7 @@ NAMES = {
 def page_after(rows: QuerySet[Any], ranges: list[Q], last: Any, size: int) -> tuple[list[Any], Any]:
     """The newest rows, or those after a row; the id of their last one, if there are older ones.
 
-    A row is in one of the ranges. Each is read in the order of an index: with both in one
-    statement, PostgreSQL may look for either through the whole table.
+    Each range is a statement: for two in one, PostgreSQL may read the whole table.
     """
     if last is not None:
         # No comparison of rows: PostgreSQL 18 would begin at the end of the days, and read on.

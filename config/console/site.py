@@ -80,7 +80,10 @@ class ConsoleSite(admin.AdminSite):
             if sees_all := self.may_see(request, [READ_ALL]):
                 with part("Workspaces that need a look", found):
                     looks = needs_a_look(sections)
-        checks = health.checks(KEPT, WAIT_SECONDS) if sees_all else own_checks(found)
+        # For admins, what their sections have found is what was looked at.
+        well = [name for name, lines in found.items() if not lines]
+        own = health.Checks(timezone.now(), [], [], well)
+        checks = health.checks(KEPT, WAIT_SECONDS) if sees_all else own
         is_operator = self.may_see(request, [OPERATORS])
         lines = [*chain(*found.values()), *system.lines(checks, for_operators=is_operator)]
         context = {
@@ -116,12 +119,6 @@ def part(name: str, found: Found) -> Iterator[None]:
     except Exception:
         logger.exception("The start page: %s could not be shown", name)
         found[name] = [f"{name} could not be shown. The rest is right; try again in some minutes."]
-
-
-def own_checks(found: Found) -> health.Checks:
-    """For admins, what their sections have found is what was looked at."""
-    well = [name for name, lines in found.items() if not lines]
-    return health.Checks(timezone.now(), [], [], well)
 
 
 def needs_a_look(sections: Iterable[Any]) -> dict[UUID, tuple[str, list[SafeString]]]:
