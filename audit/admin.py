@@ -14,7 +14,7 @@ from django.db.models.lookups import Exact
 from django.http import HttpRequest, HttpResponseBase, HttpResponseRedirect, QueryDict
 from django.urls import URLPattern, path, reverse, reverse_lazy
 from django.utils.decorators import method_decorator
-from django.utils.html import format_html, format_html_join
+from django.utils.html import escape, format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.text import slugify
 from django.views.decorators.http import require_GET
@@ -28,7 +28,7 @@ from audit.sending import send
 from audit.snapshots import WorkspaceSnapshot
 from config.console import lists
 from config.console.base import request_user
-from config.console.formatting import Bad, code_spans, isolated, pill, time_tag, with_times
+from config.console.formatting import Bad, isolated, pill, time_tag, with_times
 from config.console.identify import Kind
 from config.console.links import DOCUMENT, ENDPOINT, LOG, WORKSPACE, key_link, list_link, page_link
 from config.console.reauthentication import password_needed
@@ -147,7 +147,7 @@ class AuditEntryAdmin(LogAdmin):
         """Also, for those who see all: that it is late to be sealed, or was found damaged."""
         found = super().warnings(request)
         if scope_of(request).everything:
-            found += [Bad(code_spans(text)) for text in state.read().warnings()]
+            found += [Bad(escape(text)) for text in state.read().warnings()]
         return found
 
     def health(self, request: HttpRequest) -> dict[str, list[str]]:

@@ -36,7 +36,7 @@ def audit_log() -> Found:
     if keys.set_up():
         keys.public_keys()
         wrong = state.read().warnings()
-        yield from (Error(text, hint="See docs/reference.md.") for text in wrong)
+        yield from (Error(text, hint=hint) for text, hint in wrong.items())
         if not wrong:
             yield Info("Entries are sealed.")
         yield last("verified", Action.LOG_VERIFIED, 8 * 24, "Run: deploy/manage verify_audit")

@@ -18,6 +18,7 @@ from audit.models import Action, AuditEntry
 from audit.sealing import checkpoints, keys
 from audit.sealing.checkpoints import Newest
 from audit.sealing.leaves import NAMES, TRUSTED, hash_of
+from config.checks import look_at
 
 SECOND = timedelta(seconds=1)
 EVER, NEVER = datetime(1, 1, 2, tzinfo=UTC), datetime(9999, 1, 1, tzinfo=UTC)
@@ -86,29 +87,24 @@ class State:
         at = self.damaged_at
         return at is not None and f"{at:{_SETTLED}}" != settings.AUDIT_DAMAGE_SETTLED
 
-    def warnings(self) -> list[str]:
-        found = [self.unverified] if self.unverified else []
+    def warnings(self) -> dict[str, str]:
+        """What is wrong, and what an operator does about it."""
+        found = {}
+        if self.unverified:
+            found[self.unverified] = "docs/reference.md has AUDIT_PUBLIC_KEYS."
         if self.damaged:
-            found.append(
-                f"The verification of {self.damaged_at:%Y-%m-%d %H:%M:%S} UTC found that the audit "
-                "log is damaged. The operator of this service must find out which entries can "
-                "still be relied on: `manage.py verify_audit` names those that cannot. This "
-                "warning stays until the operator sets "
-                f"`AUDIT_DAMAGE_SETTLED={self.damaged_at:{_SETTLED}}`."
+            text = f"The verification of {self.damaged_at:%Y-%m-%d %H:%M:%S} UTC found that the log"
+            found[f"{text} is damaged."] = (
+                "`manage.py verify_audit` names the entries that cannot be relied on. Once that is "
+                f"settled, set `AUDIT_DAMAGE_SETTLED={self.damaged_at:{_SETTLED}}`."
             )
         if self.foreign:
-            found.append(
-                f"{self.foreign} So somebody else than `manage.py seal_audit` has written to the "
-                "audit log's tree. The operator of this service must find out who: "
-                "`manage.py verify_audit` says more."
-            )
+            text = f"{self.foreign} So somebody else than the sealer has written to its tree."
+            found[text] = "Find out who: `manage.py verify_audit` says more."
         if self.late:
-            found.append(
-                "Audit entries have waited to be sealed for "
-                f"{(self.unsealed_seconds or 0) // 60:,.0f} minutes; if somebody changed them, "
-                "nothing would show it. The operator of this service must see that "
-                "`manage.py seal_audit --follow` runs, and read its log."
-            )
+            minutes = f"{(self.unsealed_seconds or 0) // 60:,.0f} minutes"
+            text = f"Entries have waited to be sealed for {minutes}; nothing would show a change."
+            found[text] = look_at("seal")
         return found
 
 

@@ -41,7 +41,7 @@ def warning(words: str) -> str:
 def test_an_unsigned_checkpoint_is_an_alarm_and_stops_nothing() -> None:
     written(2)
     seal()
-    assert state.read().warnings() == []
+    assert state.read().warnings() == {}
     as_owner(FORGED)
     assert f"{HUGE:,}" in warning("no known key has signed")
     [new] = written()
