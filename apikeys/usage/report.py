@@ -1,7 +1,4 @@
-"""What pages show of the usage of keys and of refused requests, but for the last few seconds.
-
-Each query reads a range of one index.
-"""
+"""What pages show of the usage of keys and of refused requests, but for the last few seconds."""
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator
@@ -115,7 +112,8 @@ def refused_in_a_day() -> QuerySet[RefusedRequest]:
 def kinds(rows: QuerySet[RefusedRequest], *fields: str) -> list[Any]:
     """Sums of these rows by key and by these fields, each as one row; the largest first."""
     key = ("key_id", "key_name", "key_prefix", "workspace_id", "workspace_name")
-    sums: Any = rows.values(*key, *fields).annotate(id=Max("id"), requests=Sum("requests"))
+    newest = {"id": Max("id"), "last_at": Max("last_at")}
+    sums: Any = rows.values(*key, *fields).annotate(**newest, requests=Sum("requests"))
     return [RefusedRequest(**each) for each in sums.order_by("-requests")[:MOST]]
 
 

@@ -268,6 +268,7 @@ def test_start_page_of_support_has_the_refused_requests_of_24_hours(acme: Tenant
         "1 refused",
     }
     assert f'<a href="{LIST}?within=24h&amp;status__exact=429">35</a>' in panel
+    assert "35 × 429 2 hours ago" in text_of(panel)
     most_first = ["296 × 404", "35 × 429", "2 × 503", "401"]
     assert re.findall(r'<span class="state \w+">(.+?)</span>', panel) == most_first
 
