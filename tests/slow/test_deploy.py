@@ -169,7 +169,7 @@ def test_units_that_do_not_serve_say_to_systemd_that_they_run_and_do_their_work(
             assert eventually(WORK[name])
             if name == "worker":
                 served = httpx.get(f"http://{HOST}:{port}/metrics").text
-                assert "documents_webhooks_processes 1.0" in served
+                assert "documents_webhooks_overdue_seconds 0.0" in served
     assert (tmp_path / "checkpoints").exists() == (name == "seal")
 
 
