@@ -9,7 +9,7 @@ from typing import Any
 from django import forms
 from django.contrib import admin
 from django.core.exceptions import PermissionDenied
-from django.db.models import Q, Value
+from django.db.models import Q, QuerySet, Value
 from django.db.models.lookups import Exact
 from django.http import HttpRequest, HttpResponseBase, HttpResponseRedirect, QueryDict
 from django.urls import URLPattern, path, reverse, reverse_lazy
@@ -94,14 +94,14 @@ class AuditLogFilter(lists.LogFilter):
             found &= ~Q(address="")
         return found
 
-    def ranges(self) -> list[Q]:
+    def ranges(self, rows: QuerySet[Any]) -> list[QuerySet[Any]]:
         """What a user did, and what others did to its account: whole logins, in any case."""
-        found = self.condition()
+        [found] = super().ranges(rows)
         if not self.cleaned_data["person"]:
             return [found]
         login = folded(Value(self.cleaned_data["person"]))
-        by = Q(Exact(folded("person"), login)) & ~Q(person="")
-        return [found & by, found & Q(Exact(folded("member"), login)) & ~Q(member="") & ~by]
+        by, of = (Q(Exact(folded(name), login)) & ~Q(**{name: ""}) for name in ("person", "member"))
+        return [found.filter(by), found.filter(of).exclude(by)]
 
     def text(self) -> str:
         """The filters in words, for the entry of an export: "What happened: API key revoked".
@@ -231,7 +231,7 @@ class AuditEntryAdmin(LogAdmin):
             detail = ", ".join(filter(None, (of, form.text()))) or "all of it"
             by = request_user(request).get_username()
             record(Action.LOG_EXPORTED, by=by, workspace=workspace, detail=detail)
-            return csv_lines(lists.batches(self.get_queryset(request), form.ranges(), BATCH))
+            return csv_lines(lists.batches(form.ranges(self.get_queryset(request)), BATCH))
 
         parts = (workspace and workspace.workspace_name, form.days(), form.cleaned_data["zone"])
         words = slugify("-".join(part.replace("/", "-") for part in parts if part))

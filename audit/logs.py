@@ -75,10 +75,9 @@ class LogAdmin(ScopedAdmin):
         """The list with the filter that finds something; if that is one row, it is opened."""
         for name in self.finds.get(kind, ()):
             form = self.filter_form(QueryDict(urlencode({name: text})))
-            ranges = form.ranges() if form.is_valid() else []
+            ranges = form.ranges(self.openable(request)) if form.is_valid() else []
             # In no order: the newest first could be looked for through the whole table.
-            openable = self.openable(request).order_by()
-            rows = [row for each in ranges for row in openable.filter(each)[:2]]
+            rows = [row for each in ranges for row in each.order_by()[:2]]
             if len(rows) == 1:
                 return self.url_in(rows[0].workspace_id, **{OPEN: rows[0].pk, name: text})
             if rows:

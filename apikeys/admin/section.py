@@ -39,11 +39,7 @@ def with_usage(keys: Iterable[ApiKey], days: Mapping[UUID, report.Days]) -> list
 
 @admin.register(ApiKey)
 class ApiKeyAdmin(ScopedAdmin):
-    """The list of keys, and the pages that it leads to.
-
-    Only admins of a key's workspace see it: not support staff, not operators. All access goes
-    through `get_queryset`, so that for anybody else the key does not exist.
-    """
+    """Only admins of a key's workspace see it: for anybody else the key does not exist."""
 
     nouns = "developer settings"  # as the 401 calls the place where a key is created
     seen_by = (ADMINS,)
@@ -71,7 +67,6 @@ class ApiKeyAdmin(ScopedAdmin):
         return self.has_view_permission(request)
 
     def find(self, request: HttpRequest, kind: Kind, text: str) -> str:
-        """Also by the first characters, or by the name."""
         by = {Kind.KEY: {"prefix": text}, Kind.TEXT: {"name__iexact": text}}.get(kind)
         if by is None:
             return super().find(request, kind, text)

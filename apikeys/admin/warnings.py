@@ -1,9 +1,11 @@
 """What pages warn of: a workspace whose keys are refused, keys with problems."""
 
+from datetime import timedelta
 from typing import Any
 
 from django.conf import settings
 from django.template.loader import render_to_string
+from django.utils import timezone
 from django.utils.safestring import SafeString
 
 from apikeys.models import ApiKey
@@ -13,6 +15,8 @@ from workspaces.api_access import access_warning
 from workspaces.models import Workspace
 
 MOST = 5  # warnings of each kind
+NOW = timedelta(minutes=10)
+FAILS = Bad("<b>Requests fail with 5xx at present.</b> The fault is the service’s, not yours.")
 
 
 def sentence(name: str, **context: Any) -> SafeString:
@@ -33,10 +37,11 @@ def health(workspace: Workspace) -> dict[str, list[str]]:
     refused = refused_in_a_day().filter(workspace_id=workspace.pk)
     ended = keys.filter(pk__in=refused.filter(status=401).values("key_id"))
     limited = keys.filter(pk__in=refused.filter(status=429).values("key_id"))
-    expiring = keys.expiring()
+    failed = refused.filter(status__gte=500, last_at__gte=timezone.now() - NOW)
     return {
         "API access": refusals(workspace),
+        "errors of the service": [FAILS] if failed.exists() else [],
         "keys that have ended": [Bad(sentence("still_used", key=key)) for key in ended[:MOST]],
         "rate limit": [sentence("limited", key=key) for key in limited[:MOST]],
-        "expiry of keys": [sentence("expires", key=key) for key in expiring[:MOST]],
+        "expiry of keys": [sentence("expires", key=key) for key in keys.expiring()[:MOST]],
     }

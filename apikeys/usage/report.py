@@ -125,7 +125,8 @@ def refused_panel(most: Any) -> SafeString:
         by_status[status] += requests
         by_hour[(timezone.now() - hour) // timedelta(hours=1)][status >= 500] += requests + others
     bars = [Bar(f"{back} h ago" if back else "now", *by_hour[back]) for back in range(24, -1, -1)]
-    chart = bar_chart(bars, label="Refused requests by hour", names=("refused", "failed with 5xx"))
+    names = ("refused", "failed with 5xx")
+    chart = bar_chart(bars, label="Refused requests by hour", names=names, least=1)
     day = filtered(REFUSED, within="24h")
     figures = [
         ("in all", sum(map(sum, by_hour.values())), day),

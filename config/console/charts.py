@@ -20,9 +20,9 @@ class Bar(NamedTuple):
 
 
 def bar_chart(
-    bars: Sequence[Bar], *, label: str, names: tuple[str, str], small: bool = False
+    bars: Sequence[Bar], *, label: str, names: tuple[str, str], small: bool = False, least: int = 2
 ) -> SafeString:
-    """HTML: the bars from left to right; "" if fewer than two of them have a number.
+    """HTML: the bars from left to right; "" if fewer than `least` of them have a number.
 
     Args:
         label: what the chart shows, for those who do not see it.
@@ -30,7 +30,7 @@ def bar_chart(
         small: for a cell of a table; it has no axis.
     """
     heights = [bar.number + bar.red for bar in bars]
-    if sum(height > 0 for height in heights) < 2:
+    if sum(height > 0 for height in heights) < least:
         return SafeString("")
     context = {
         "bars": [(bar, _in_words(bar, names)) for bar in bars],

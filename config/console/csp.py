@@ -1,6 +1,5 @@
-from typing import Any
-
 from django.http import HttpRequest, HttpResponse
+from django.utils.deprecation import MiddlewareMixin
 
 # Scripts and styles are files of ours. Other hosts may not serve, receive or frame anything.
 CONTENT_SECURITY_POLICY = (
@@ -9,13 +8,10 @@ CONTENT_SECURITY_POLICY = (
 )
 
 
-def content_security_policy(get_response: Any) -> Any:
+class ContentSecurityPolicy(MiddlewareMixin):
     """Each page has this policy, unless its view has set another."""
 
-    def middleware(request: HttpRequest) -> HttpResponse:
-        response: HttpResponse = get_response(request)
+    def process_response(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
         if response.get("Content-Type", "").startswith("text/html"):
             response.headers.setdefault("Content-Security-Policy", CONTENT_SECURITY_POLICY)
         return response
-
-    return middleware

@@ -21,10 +21,7 @@ class Bad(SafeString):
 
 
 def isolated(text: Any) -> SafeString:
-    """HTML: a text of others, such as a name, whose direction changes nothing beside it.
-
-    HTML stays as it is.
-    """
+    """HTML: a text of others, whose direction changes nothing beside it; HTML stays as it is."""
     if isinstance(text, SafeString):
         return text
     return format_html("<bdi>{}</bdi>", text) if text not in ("", None) else SafeString("")

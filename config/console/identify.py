@@ -1,7 +1,4 @@
-"""The box in the header: whatever is typed leads to one page.
-
-The sections say where (`SectionAdmin.find`): first those of things, then the logs.
-"""
+"""The box in the header: whatever is typed leads to one page; `SectionAdmin.find` says where."""
 
 import re
 from collections.abc import Iterator

@@ -39,10 +39,7 @@ def list_link(name: str, text: Any, **filters: Any) -> str:
 
 
 def key_link(row: Any, name: str, *, own: bool) -> str:
-    """HTML: the key that a row names: a link to its page for admins of its workspace.
-
-    For others, who may not see it, a link to its rows in a list.
-    """
+    """HTML: the key that a row names: a link to its page if the reader sees it, or to its rows."""
     if not row.key_prefix:
         return ""
     text = format_html("<code>{}…</code> {}", row.key_prefix, isolated(row.key_name))

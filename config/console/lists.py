@@ -7,6 +7,8 @@ Django's change list counts the table twice and uses OFFSET. Here a page follows
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
+from itertools import chain
+from operator import attrgetter
 from typing import Any
 from urllib.parse import urlencode
 from zoneinfo import ZoneInfo, available_timezones
@@ -41,27 +43,27 @@ NAMES = {
 }
 
 
-def page_after(rows: QuerySet[Any], ranges: list[Q], last: Any, size: int) -> tuple[list[Any], Any]:
+def page_after(ranges: list[QuerySet[Any]], last: Any, size: int) -> tuple[list[Any], Any]:
     """The newest rows, or those after a row; the id of their last one, if there are older ones.
 
     Each range is a statement: for two in one, PostgreSQL may read the whole table.
     """
+    older = Q()
     if last is not None:
         # No comparison of rows: PostgreSQL 18 would begin at the end of the days, and read on.
         older = Q(created_at__lt=last.created_at) | Q(pk__lt=last.pk)
-        rows = rows.filter(older, created_at__lte=last.created_at)
-    rows = rows.order_by("-created_at", "-id")
-    found = [row for each in ranges for row in rows.filter(each)[: size + 1]]
-    found.sort(key=lambda row: (row.created_at, row.pk), reverse=True)
+        older &= Q(created_at__lte=last.created_at)
+    pages = [rows.filter(older).order_by("-created_at", "-id")[: size + 1] for rows in ranges]
+    found = sorted(chain(*pages), key=attrgetter("created_at", "pk"), reverse=True)
     return found[:size], found[size - 1].pk if len(found) > size else None
 
 
-def batches(rows: QuerySet[Any], ranges: list[Q], size: int) -> Iterator[list[Any]]:
+def batches(ranges: list[QuerySet[Any]], size: int) -> Iterator[list[Any]]:
     """All rows, newest first. Each is a page of its own, so a slow reader holds no cursor."""
-    found, older = page_after(rows, ranges, None, size)
+    found, older = page_after(ranges, None, size)
     yield found
     while older:
-        found, older = page_after(rows, ranges, found[-1], size)
+        found, older = page_after(ranges, found[-1], size)
         yield found
 
 
@@ -101,9 +103,9 @@ class LogFilter(forms.Form):
         values = {"created_at__gte": first, "created_at__lt": end, **self.cleaned_data}
         return Q(**{name: value for name, value in values.items() if "__" in name and value})
 
-    def ranges(self) -> list[Q]:
-        """The conditions of `page_after`."""
-        return [self.condition()]
+    def ranges(self, rows: QuerySet[Any]) -> list[QuerySet[Any]]:
+        """Those of the rows that the list has; each range is one of an index."""
+        return [rows.filter(self.condition())]
 
     def bounds(self) -> tuple[datetime | None, datetime | None]:
         """The first moment of the days that are shown, and the one after the last."""
@@ -154,11 +156,11 @@ class FilteredList:
     def get_page(self) -> tuple[list[Any], Any]:
         """The newest rows, or those after the last one; an opened row begins a page."""
         size = self.section.list_per_page
-        rows, ranges = self.section.get_queryset(self.request), self.form.ranges()
-        found, older = page_after(rows, ranges, self.last, size)
+        ranges = self.form.ranges(self.section.get_queryset(self.request))
+        found, older = page_after(ranges, self.last, size)
         if self.opened is None or self.opened in found:
             return found, older
-        following, older = page_after(rows, ranges, self.opened, size - 1)
+        following, older = page_after(ranges, self.opened, size - 1)
         return [self.opened, *following], older
 
     def lines(self) -> Any:

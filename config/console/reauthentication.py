@@ -1,7 +1,4 @@
-"""Before something sensitive, the password is asked for again if the sign-in is not recent.
-
-`workspaces.accounts.sign_in` is the page that asks.
-"""
+"""Before something sensitive, the password is asked for again if the sign-in is not recent."""
 
 import time
 from typing import Any

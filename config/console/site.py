@@ -75,8 +75,13 @@ class ConsoleSite(admin.AdminSite):
     def index(self, request: HttpRequest, extra_context: Any = None) -> TemplateResponse:
         """The start page: a line for each thing that is wrong, and the sections' panels."""
         sections, looks = self.sections(request), None
+        found: Found = {}
+        panels: list[SafeString] = []
         with part_limits(PART_SECONDS):
-            found, panels = look_at(sections, request)
+            for section in sections:
+                with part(capfirst(section.nouns), found):
+                    found |= section.health(request)
+                    panels += section.panels(request)
             if sees_all := self.may_see(request, [READ_ALL]):
                 with part("Workspaces that need a look", found):
                     looks = needs_a_look(sections)
@@ -98,17 +103,6 @@ class ConsoleSite(admin.AdminSite):
 
 
 Found = dict[str, list[str]]  # by what was looked at: lines for what is wrong
-
-
-def look_at(sections: Iterable[Any], request: HttpRequest) -> tuple[Found, list[SafeString]]:
-    """What the sections have found, and their panels."""
-    found: Found = {}
-    panels: list[SafeString] = []
-    for section in sections:
-        with part(capfirst(section.nouns), found):
-            found |= section.health(request)
-            panels += section.panels(request)
-    return found, panels
 
 
 @contextmanager

@@ -16,11 +16,8 @@ register.filter(prose)
 def sample(content: str, name: str, path: str = "", status: int = 200) -> SafeString:
     """Code in one or several languages, each after a line such as "--- Python".
 
-    Args:
-        name: of its controls in the page.
-        path: a request that the reader can send; its response is shown below. `{id}` becomes a
-            document of the reader's workspace.
-        status: the status of the example response.
+    The reader can send a request to the path, where `{id}` becomes one of their documents.
+    Until then, the example response of this status is shown.
     """
     _, *parts = re.split(r"^--- (.+)\n", content, flags=re.MULTILINE)
     codes = [(parts[i], parts[i + 1].strip()) for i in range(0, len(parts), 2)]

@@ -225,7 +225,7 @@ def test_ended_key_that_is_still_used_is_named_and_its_requests_are_refused_ones
     assert "Acme sync" not in start(umbrella.admin)
     text = text_of(start(staff.operator()))
     assert f"Acme ended key still used {acme.key} 3 × 401 in 24 hours" in text
-    assert "last 24 hours in all 4 over the limit 0" in text
+    assert "last 24 hours by hour, 5xx in red in all 4 over the limit 0" in text
     assert f"All workspaces, {figures}" in text
     acme.key.delete_by(by=acme.admin)
     assert "still used" not in start(acme.admin)
@@ -271,6 +271,15 @@ def test_start_page_of_support_has_the_refused_requests_of_24_hours(acme: Tenant
     assert "35 × 429 2 hours ago" in text_of(panel)
     most_first = ["296 × 404", "35 × 429", "2 × 503", "401"]
     assert re.findall(r'<span class="state \w+">(.+?)</span>', panel) == most_first
+
+
+def test_admin_is_told_that_the_service_is_at_fault(acme: Tenant, umbrella: Tenant) -> None:
+    before = timezone.now() - timedelta(minutes=20)
+    refused(**of_key(acme, status=503, requests=8), created_at=before, last_at=before)
+    assert "fail with 5xx" not in start(acme.admin)
+    refused(**of_key(acme, status=503, requests=8))
+    assert "fail with 5xx" in start(acme.admin)
+    assert "fail with 5xx" not in start(umbrella.admin)
 
 
 def test_part_of_the_start_page_fails_alone(acme: Tenant, monkeypatch: pytest.MonkeyPatch) -> None:
