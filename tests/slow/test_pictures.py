@@ -2,10 +2,12 @@
 
 import base64
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from django.contrib.auth.models import User
+from django.db import connection
 
 from apikeys.models import ApiKey
 from config.dev import demo
@@ -13,6 +15,7 @@ from config.dev.demo import KEY, key_of
 from documents import storage
 from documents.models import Document
 from events.webhooks.models import Endpoint
+from events.webhooks.monitoring import PROCESS
 from tests.support.browser import Browser
 from tests.support.inbox import objects
 from tests.support.server import ROOT, Server
@@ -57,7 +60,9 @@ def ids(browser: Browser, service: Server) -> Iterator[dict[str, object]]:
     refused(9, **vars(key.snapshot()))
     endpoint = Endpoint.objects.get(workspace=document.workspace)
     delivered(endpoint)
-    yield {"document": document.pk, "key": key.pk, "webhook": endpoint.pk}
+    with closing(connection.copy()) as worker, worker.cursor() as cursor:
+        cursor.execute(f"SET application_name = '{PROCESS}'")  # as a process that delivers has
+        yield {"document": document.pk, "key": key.pk, "webhook": endpoint.pk}
     storage.delete(objects() - before)
 
 
