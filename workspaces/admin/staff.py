@@ -38,10 +38,11 @@ class MakeOperator(ActionPage):
         if rights.has(self.obj, self.right) == self.given:
             raise Refused(f"{self.obj}: {rights.kinds_of(self.obj)}. Nothing was changed.")
         if self.given and not rights.may_get_one(self.obj):
-            raise Refused(
-                f"{self.obj} has no second factor, or cannot sign in. First the user sets one up "
-                "on the page Security."
-            )
+            raise self.without_factor()
+
+    def without_factor(self) -> Refused:
+        text = "has no second factor, or cannot sign in. The user sets one up under Security."
+        return Refused(f"{self.obj} {text}")
 
     def run(self) -> str:
         reason = self.form.cleaned_data["reason"]
@@ -49,6 +50,8 @@ class MakeOperator(ActionPage):
             rights.change(self.obj, self.right, self.given, by=self.login, reason=reason)
         except rights.LastOperator:
             raise Refused(f"{self.obj} is the only operator who can sign in.") from None
+        except rights.NoSecondFactor:  # since the check
+            raise self.without_factor() from None
         return f"{self.obj}: {rights.kinds_of(self.obj)}."
 
 
