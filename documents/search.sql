@@ -63,11 +63,10 @@ $$;
 -- who change recipients of the same documents in different orders neither wait for each other nor deadlock:
 -- where another transaction has locked a row, the document becomes outdated, and searches look at the document
 -- itself until housekeeping has written the row. has_documents: whether rows may be added and deleted. Who calls it
--- so has locked the documents, or has emptied a table. It looks up each row by its id, whatever the planner knows of the
--- tables: a session keeps its plans, also those that it made while they were empty.
+-- so has locked the documents, or has emptied a table. enable_seqscan: a session keeps its plans, also those that it
+-- made while the tables were empty.
 CREATE OR REPLACE FUNCTION documents_write_searchable(ids uuid[], has_documents boolean) RETURNS void
-    LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan
-    SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+    LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_seqscan = off AS $$
 DECLARE
     present uuid[];
     locked uuid[];
@@ -106,12 +105,12 @@ BEGIN
             WHERE deleted_at IS NULL
         );
     END IF;
-    -- Not also `written.id = ANY (locked)`: each id would be compared with all others.
-    UPDATE public.documents_searchable AS written
-    SET created_at = made.created_at, folded_title = made.folded_title, sent_at = made.sent_at,
-        completed_at = made.completed_at, expires_at = made.expires_at, tokens = made.tokens
-    FROM public.documents_made_searchable(locked) AS made
-    WHERE written.id = made.id AND written IS DISTINCT FROM made;
+    -- All of them exist. An UPDATE would join both tables, and could read the whole one, or compare each row with all.
+    INSERT INTO public.documents_searchable AS written SELECT * FROM public.documents_made_searchable(locked)
+    ON CONFLICT (id) DO UPDATE
+    SET created_at = EXCLUDED.created_at, folded_title = EXCLUDED.folded_title, sent_at = EXCLUDED.sent_at,
+        completed_at = EXCLUDED.completed_at, expires_at = EXCLUDED.expires_at, tokens = EXCLUDED.tokens
+    WHERE written IS DISTINCT FROM EXCLUDED;
 END
 $$;
 
