@@ -400,7 +400,7 @@ def test_webhook_has_a_bar_for_each_day(
         make(hook, created_at=today - timedelta(days=days))
     bars = [f"{today - timedelta(days=1):%-d %b}: 2 delivered", f"{today:%-d %b}: 1 not delivered"]
     for client in (ada, sam):
-        assert re.findall(r"<title>(.* [1-9].*)</title>", body(client.get(page_of(hook)))) == bars
+        assert re.findall(r"<title>(.*: [1-9].*)</title>", body(client.get(page_of(hook)))) == bars
         assert "<svg" not in body(client.get(page_of(silent)))
 
 
