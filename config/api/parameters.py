@@ -15,7 +15,9 @@ LIMIT_MAX = 100  # objects a page
 LIMIT_EXPECTED = f"a whole number from 1 to {LIMIT_MAX}"
 
 # Those with values of these kinds; of others, such as a title, the value may name a person.
-_NAMELESS = re.compile("status|recipientStatus|type|sort|limit|[a-z]+(From|Before)")
+_NAMELESS = re.compile(
+    "status|recipientStatus|type|sort|limit|(created|sent|completed|expires)(From|Before)"
+)
 _WHOLE_NUMBER = re.compile(r"[1-9][0-9]{0,2}")
 
 

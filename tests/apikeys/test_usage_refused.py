@@ -148,6 +148,7 @@ def test_refused_requests_have_no_key_in_any_column_and_short_texts(
         ("/documents?status=&cursor=abc", "status=&cursor=…"),
         ("/search?title=Divorce&recipient=ann@example.com&sort=x", "title=…&recipient=…&sort=x"),
         ("/search?createdFrom=2026-13-01&Ann=1", "createdFrom=2026-13-01&Ann=…"),
+        ("/search?nameFrom=Ann", "nameFrom=…"),
         ("/documents?limit={raw}", "limit={prefix}…"),
         ("/documents?limit=%64{raw[1:]}&{raw}", "limit={prefix}…&{prefix}…=…"),
         (f"/documents?limit={'x ' * 2000}".replace(" ", "+"), f"limit={'x ' * 48}"),
