@@ -100,7 +100,8 @@ class AuditLogFilter(lists.LogFilter):
         if not self.cleaned_data["person"]:
             return [found]
         login = folded(Value(self.cleaned_data["person"]))
-        by, of = (Q(Exact(folded(name), login)) & ~Q(**{name: ""}) for name in ("person", "member"))
+        by = Q(Exact(folded("person"), login)) & ~Q(person="")
+        of = Q(Exact(folded("member"), login)) & ~Q(member="")
         return [found.filter(by), found.filter(of).exclude(by)]
 
     def text(self) -> str:

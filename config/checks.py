@@ -43,8 +43,8 @@ def look_at(name: str) -> str:
 def asks_service(part: str, name: str, *tags: str, hint: str) -> Callable[..., Any]:
     """Registers a check that asks a service, for `--deploy --database default`.
 
-    A finding is of this part of the installation, or says itself of which one. If the service does
-    not respond, that is an error with this hint; what was found before stays.
+    A finding belongs to `part` of the installation, unless the check has set another part in `obj`.
+    A service that does not respond is an error with this hint. What was found before it stays.
     In ids, the name "config.004" becomes "config.E004", or W or I. `/readyz` looks for the tags.
     """
 

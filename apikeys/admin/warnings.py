@@ -15,7 +15,7 @@ from workspaces.api_access import access_warning
 from workspaces.models import Workspace
 
 MOST = 5  # warnings of each kind
-NOW = timedelta(minutes=10)
+RECENTLY = timedelta(minutes=10)
 FAILS = Bad("<b>Requests fail with 5xx at present.</b> The fault is the service’s, not yours.")
 
 
@@ -37,7 +37,7 @@ def health(workspace: Workspace) -> dict[str, list[str]]:
     refused = refused_in_a_day().filter(workspace_id=workspace.pk)
     ended = keys.filter(pk__in=refused.filter(status=401).values("key_id"))
     limited = keys.filter(pk__in=refused.filter(status=429).values("key_id"))
-    failed = refused.filter(status__gte=500, last_at__gte=timezone.now() - NOW)
+    failed = refused.filter(status__gte=500, last_at__gte=timezone.now() - RECENTLY)
     return {
         "API access": refusals(workspace),
         "errors of the service": [FAILS] if failed.exists() else [],

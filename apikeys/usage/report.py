@@ -22,6 +22,7 @@ from config.console.links import REFUSED, filtered, key_link
 
 DAYS = 30
 MOST = 60  # kinds of refused requests
+SUMMED = ("ok", "errors", "limited", "downloads")  # columns of `KeyUsage`
 # A workspace needs a look if its programs go on with these statuses.
 LOOKS = {
     401: pill("bad", "ended key still used"),
@@ -30,7 +31,7 @@ LOOKS = {
 }
 
 
-class Usage(NamedTuple):  # sums of the columns of `KeyUsage`
+class Usage(NamedTuple):
     ok: int = 0
     errors: int = 0
     limited: int = 0
@@ -63,9 +64,10 @@ def by_key(rows: QuerySet[KeyUsage]) -> dict[UUID, Days]:
 
 def of_all(rows: QuerySet[KeyUsage]) -> Days:
     """The usage of all their keys together."""
-    sums = [*map(Sum, Usage._fields[:-1]), Max("busiest")]
-    by_day = rows.filter(day__in=last_days()).values_list("day").annotate(*sums)
-    return {day: Usage(*usage) for day, *usage in by_day}
+    sums = {name: Sum(name) for name in SUMMED}
+    by_day = rows.filter(day__in=last_days()).values("day")
+    found: Any = by_day.annotate(**sums, busiest=Max("busiest"))
+    return {each.pop("day"): Usage(**each) for each in found}
 
 
 def addresses(key_id: UUID) -> list[KeyUsage]:
@@ -80,8 +82,9 @@ def together(keys: Collection[Days]) -> Days:
 
 
 def total(usage: Iterable[Usage]) -> Usage:
-    ok, errors, limited, downloads, busiest = zip(Usage(), *usage, strict=True)
-    return Usage(sum(ok), sum(errors), sum(limited), sum(downloads), max(busiest))
+    found = list(usage)
+    sums = {name: sum(getattr(each, name) for each in found) for name in SUMMED}
+    return Usage(**sums, busiest=max((each.busiest for each in found), default=0))
 
 
 def chart(days: Days, *, small: bool = False) -> SafeString:
@@ -119,17 +122,19 @@ def kinds(rows: QuerySet[RefusedRequest], *fields: str) -> list[Any]:
 
 def refused_panel(most: Any) -> SafeString:
     """HTML: how many requests were refused, by hour too, and some rows of a log."""
-    by_status, by_hour = Counter[int](), defaultdict[int, list[int]](lambda: [0, 0])
+    by_status, refused, failed = Counter[int](), Counter[int](), Counter[int]()
+    now, hours = timezone.now(), range(24, -1, -1)  # hours ago
     rows = refused_in_a_day().values_list("status", TruncHour("created_at"))
     for status, hour, requests, others in rows.annotate(Sum("requests"), Sum("others")):
         by_status[status] += requests
-        by_hour[(timezone.now() - hour) // timedelta(hours=1)][status >= 500] += requests + others
-    bars = [Bar(f"{back} h ago" if back else "now", *by_hour[back]) for back in range(24, -1, -1)]
+        by_hour = failed if status >= 500 else refused
+        by_hour[(now - hour) // timedelta(hours=1)] += requests + others
+    bars = [Bar(f"{ago} h ago" if ago else "now", refused[ago], failed[ago]) for ago in hours]
     names = ("refused", "failed with 5xx")
     chart = bar_chart(bars, label="Refused requests by hour", names=names, least=1)
     day = filtered(REFUSED, within="24h")
     figures = [
-        ("in all", sum(map(sum, by_hour.values())), day),
+        ("in all", refused.total() + failed.total(), day),
         ("over the limit", by_status[429], f"{day}&status__exact=429"),
         ("500, errors of ours", by_status[500], f"{day}&status__exact=500"),
         ("503, out of reach", by_status[503], f"{day}&status__exact=503"),

@@ -135,7 +135,7 @@ def column(browser: Browser, number: int) -> list[str]:
 def test_support_finds_out_about_a_download(
     acme: Tenant, service: Server, browser: Browser
 ) -> None:
-    """A search and three clicks show who downloaded it, when, from where, and with which key."""
+    """Support searches once and clicks three times to see who downloaded a document, and when."""
     document = factories.document(acme.workspace, title="Lease")
     path = f"/documents/{document.id}/download"
     assert service.get(path, acme.raw).status == 200

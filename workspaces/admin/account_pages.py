@@ -19,6 +19,8 @@ from workspaces.accounts.rights import is_support_staff, kinds_of
 from workspaces.mails import address_of
 from workspaces.models import CAN_SIGN_IN, ConfirmedAddress, can_sign_in
 
+OWN = "This is your own account. Its pages are under Security."
+
 
 def account_pill(account: User) -> SafeString:
     return pill("ok", "Active") if can_sign_in(account) else pill("quiet", "Deactivated")
@@ -130,7 +132,7 @@ class EndPassword(LinkPage):
 
     def check(self) -> None:
         if self.obj == self.user:
-            raise Refused("This is your own account. Its pages are under Security.")
+            raise Refused(OWN)
         if not can_sign_in(self.obj):
             raise Refused(f"{self.obj} cannot sign in.")
 
@@ -153,7 +155,7 @@ class RemoveSecondFactor(ActionPage):
 
     def check(self) -> None:
         if self.obj == self.user:
-            raise Refused("This is your own account. Its pages are under Security.")
+            raise Refused(OWN)
         if second_factor.app_of(self.obj) is None:
             raise Refused(f"{self.obj} has no second factor.")
 
@@ -174,7 +176,7 @@ class EndSessions(ActionPage):
 
     def check(self) -> None:
         if self.obj == self.user:
-            raise Refused("This is your own account. Its pages are under Security.")
+            raise Refused(OWN)
 
     def run(self) -> str:
         ended = sessions.end(self.obj, by=self.login)
