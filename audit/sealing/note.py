@@ -91,14 +91,14 @@ class Statement:
         """Reads the text of a checkpoint; raises NoteError if it is anything else."""
         try:
             origin, size, root, time, extension, *_ = text.split("\n")
-            horizon = _HORIZON.fullmatch(extension)
-            if not (size.isascii() and size.isdigit() and time.startswith(_TIME) and horizon):
+            found = _HORIZON.fullmatch(extension)
+            if not (size.isascii() and size.isdigit() and time.startswith(_TIME) and found):
                 raise NoteError("this is no checkpoint")
             sealed_at = datetime.fromisoformat(time.removeprefix(_TIME))
+            horizon = Horizon(*map(int, found.groups()))
+            return cls(origin, int(size), decode(root), sealed_at, horizon)
         except ValueError as exc:
             raise NoteError("this is no checkpoint") from exc
-        complete_to = Horizon(*map(int, horizon.groups()))
-        return cls(origin, int(size), decode(root), sealed_at, complete_to)
 
 
 def read_notes(file: IO[str]) -> Iterator[str]:

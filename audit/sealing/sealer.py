@@ -112,12 +112,8 @@ class Sealer:
     def accept_loss(self) -> None:
         """Seals on although the database has lost entries that were sealed, and records that."""
         lost = self._signed
-        if lost is not None:
-            record(
-                Action.LOG_RESTORED,
-                by=actor(),
-                detail=f"sealed before: {lost.size:,} entries, root {lost.root.hex()}",
-            )
+        what = f"{lost.size:,} entries, root {lost.root.hex()}" if lost else "no witness says what"
+        record(Action.LOG_RESTORED, by=actor(), detail=f"sealed before: {what}")
         self._signed = None
 
     def _signed_tree(self, newest: Newest) -> Frontier:

@@ -152,6 +152,7 @@ class Verifier:
         stop = min(start + WINDOW, leaves)
         notes = checkpoints.stored(start, stop)
         outside = [each for each in self._outside if start < each.size <= stop]
+        unchecked = {each: note for each, note in notes.items() if each not in outside}
         statements = sorted([*notes, *outside], key=lambda each: each.size)
         stop = statements[-1].size if statements else stop
         rows = read_leaves(start, stop)
@@ -163,23 +164,23 @@ class Verifier:
         first = 0
         for size, group in groupby(statements, key=lambda each: each.size):
             end = bisect_left(rows, size, key=lambda row: row.leaf)
-            self._check_part(rows[first:end], list(group), notes)
+            self._check_part(rows[first:end], list(group), unchecked)
             first = end
-        self._check_part(rows[first:], [], notes)
+        self._check_part(rows[first:], [], unchecked)
         return stop
 
     def _check_part(
         self,
         rows: Sequence[LeafRow],
         statements: Sequence[Statement],
-        notes: Mapping[Statement, str],
+        unchecked: Mapping[Statement, str],
     ) -> None:
         """Compares entries with their leaves, and the leaves with the checkpoints after them.
 
         Args:
             rows: from the checkpoint before to this one.
             statements: what the checkpoints of the tree that ends with these leaves say.
-            notes: those whose signature was not checked.
+            unchecked: the notes of those that nobody has checked; no witness has them.
         """
         differing = [row for row in rows if row.computed != row.stored]
         changed = "Entry {0.entry_id} was changed or moved after it was sealed (leaf {0.leaf})."
@@ -187,7 +188,7 @@ class Verifier:
             before = self._tree
             self._tree, subtrees = _grown(before, [row.stored for row in rows])
             wrong = [each for each in statements if each.root != self._tree.root()]
-            wrong = [each for each in wrong if each not in notes or self._signed(notes[each])]
+            wrong = [each for each in wrong if self._signed(unchecked.get(each))]
             if wrong:
                 signed = wrong[0]
                 self._tree, subtrees = _grown(before, [row.computed or row.stored for row in rows])
@@ -210,9 +211,10 @@ class Verifier:
             missing = "Entry {0.entry_id} is missing (leaf {0.leaf})."
             self._problem((changed if row.computed else missing).format(row))
 
-    def _signed(self, note: str) -> bool:
+    def _signed(self, note: str | None) -> bool:
+        """Whether a known key has signed the note; None is one that was checked before."""
         with suppress(NoteError):
-            return bool(Statement.opened(note, self._keys))
+            return note is None or bool(Statement.opened(note, self._keys))
         return False
 
     def _check_subtrees(self, computed: Sequence[tuple[int, int, bytes]]) -> None:
@@ -232,7 +234,7 @@ class Verifier:
             time = row.created_at or self._latest
             if time >= self._latest:
                 self._latest = time
-            elif time < self._latest - BACKDATED:
+            elif self._latest - time > BACKDATED:
                 self._problem(
                     f"Entry {row.entry_id} was dated back: it says {time:%Y-%m-%dT%H:%M:%S.%fZ}, "
                     "and an entry that was sealed before it is more than a day younger."

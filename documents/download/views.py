@@ -135,8 +135,8 @@ def send(request: Request, file: File, part: ByteRange | None, key: ActiveKey) -
 def from_nginx(file: File, part: ByteRange | None, key: ActiveKey) -> HttpResponse:
     """A response without a body; nginx sends the object or a part of it instead."""
     storage.require(file.object_key, file.size)
+    url = urlsplit(storage.signed_url(file.object_key, URL_SECONDS))  # which may fail
     record_download(file, part, key)
-    url = urlsplit(storage.signed_url(file.object_key, URL_SECONDS))
     response = HttpResponse()
     response["X-Accel-Redirect"] = f"{PREFIX}{url.netloc}{url.path}?{url.query}"
     if part:

@@ -45,8 +45,7 @@ def export(trail: Trail, *, most: int | None = None) -> Iterator[str]:
     """Begins the file and records that, so that nobody has a file without an entry in the log.
 
     The file's own entry is not in it. Its first entries are read and checked at once, so that
-    damage is usually an error before the first byte. Later parts are read one at a time; damage
-    there is said in the file, which ends with it and so is no JSON.
+    damage is usually an error before the first byte. Later parts are read one at a time.
 
     Args:
         trail: it must exist.
@@ -81,15 +80,7 @@ def export(trail: Trail, *, most: int | None = None) -> Iterator[str]:
         document=document,
         detail=f"{len(file.sealed):,} entries with proof, {len(file.unsealed):,} not sealed yet",
     )
-    return chain(first, _with_reason(parts))
-
-
-def _with_reason(parts: Iterator[str]) -> Iterator[str]:
-    try:
-        yield from parts
-    except TreeDamaged as exc:
-        yield f"\nThis file is not whole. The audit log is damaged: {exc}.\n"
-        raise
+    return chain(first, parts)
 
 
 def _newest_checkpoint() -> tuple[Newest, PublicKey]:

@@ -53,7 +53,7 @@ def local_file(folder: Path, name: str) -> LocalFile:
             file.seek(0)
             digest = hashlib.file_digest(file, "sha256").hexdigest()
             return LocalFile(path, file.tell(), digest)
-    except (OSError, RuntimeError) as exc:  # RuntimeError: symbolic links in a circle
+    except (OSError, RuntimeError, ValueError) as exc:  # links in a circle; a name with a NUL
         raise Invalid(f"{name!r} cannot be read: {exc}") from exc
 
 

@@ -199,3 +199,9 @@ def test_a_restored_database_is_sealed_on_demand(witness: Path) -> None:
     call_command("seal_audit")
     assert sorted(sealed_ids()) == all_ids()
     check_tree()
+
+
+def test_a_restore_is_recorded_although_no_witness_knows_what_was_lost(witness: Path) -> None:
+    call_command("seal_audit", "--after-restore")
+    restored = AuditEntry.objects.get(action="audit.restored")
+    assert restored.detail == "sealed before: no witness says what"

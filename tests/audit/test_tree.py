@@ -2,6 +2,7 @@
 
 import base64
 import io
+import re
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -92,6 +93,13 @@ def test_checkpoint_is_a_note_that_its_key_opens() -> None:
     ]
     assert note.splitlines()[-1].startswith("— documents.example.com/audit ")
     assert Statement.parse(open_note(note, [KEY.public])) == STATEMENT
+
+
+@pytest.mark.parametrize("number", ["8", "12", "9001"])
+def test_a_checkpoint_with_a_number_that_python_does_not_read_is_none(number: str) -> None:
+    note = KEY.sign(STATEMENT.text())
+    with pytest.raises(NoteError, match="this is no checkpoint"):
+        Statement.unchecked(re.sub(rf"(?m)\b{number}\b", "9" * 5000, note))
 
 
 def test_keys_are_read_as_they_are_written() -> None:

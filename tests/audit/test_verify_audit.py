@@ -233,6 +233,15 @@ def test_an_entry_that_is_dated_back_is_named_after_it_was_sealed(witness: Path)
     assert found.startswith(f"Entry {added} was dated back: it says ")
 
 
+def test_entries_of_the_first_day_of_all_are_named(witness: Path) -> None:
+    ids = seal(2)
+    for id, hour in zip(ids, (12, 6), strict=True):
+        as_owner(
+            f"UPDATE audit_auditentry SET created_at = '0001-01-01 {hour}:00Z' WHERE id = {id}"
+        )
+    assert problems() == [CHANGED.format(id, leaf) for leaf, id in enumerate(ids)]
+
+
 def test_a_log_that_was_written_anew_is_found_with_yesterday_s_checkpoint(witness: Path) -> None:
     """Without the key nobody signs it; with it, the witness's checkpoint contradicts."""
     ids = seal(3, 2)
@@ -248,6 +257,25 @@ def test_a_log_that_was_written_anew_is_found_with_yesterday_s_checkpoint(witnes
     assert problems() == []  # as if it had always been so
     [found] = problems("--checkpoint", str(witness))
     assert found.startswith(f"Among the entries {ids[0]} to {ids[4]} (leaves 0 to 4), some were ")
+
+
+def test_a_witness_s_checkpoint_counts_whatever_the_database_s_copy_of_it_is(witness: Path) -> None:
+    """Who has the key signs a new history, but for the text that the witness has."""
+    ids = seal(3)
+    text, _, signature = Checkpoint.objects.get().note.rpartition("\n\n")
+    as_owner(
+        "DELETE FROM audit_leaf",
+        "DELETE FROM audit_checkpoint",
+        f"UPDATE audit_auditentry SET person = 'eve' WHERE id = {ids[1]}",
+    )
+    for _ in range(2):
+        seals.seal()
+        written()
+    broken = f"{text}\n\n{signature.swapcase()}"
+    as_owner(f"UPDATE audit_checkpoint SET note = '{broken}' WHERE size = 3")
+    assert problems() == []
+    [found] = problems("--checkpoint", str(witness))
+    assert found.startswith(f"Among the entries {ids[0]} to {ids[2]} (leaves 0 to 2), some were ")
 
 
 def test_a_log_that_was_truncated_is_found_with_its_last_checkpoint(witness: Path) -> None:

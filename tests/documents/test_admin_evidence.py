@@ -8,12 +8,14 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 
+from audit import sending
 from audit.models import AuditEntry
+from audit.sealing.tree import TreeDamaged
 from documents.models import Document
 from tests.support import factories
 from tests.support.cast import page_of
 from tests.support.factories import Tenant
-from tests.support.seals import seal
+from tests.support.seals import as_owner, seal
 from tests.support.staff import DOCUMENTS, body, member, operator, signed_in, support
 
 pytestmark = pytest.mark.usefixtures("transactional_db", "sealing")
@@ -70,6 +72,23 @@ def test_evidence_of_a_document_that_is_gone_is_for_its_workspace_s_admin(
     lease.delete()
     assert downloaded(acme.admin, document_id)["document"] is None
     assert signed_in(umbrella.admin).get(url_of(document_id)).status_code == 404
+
+
+def test_evidence_that_turns_out_to_be_damaged_ends_with_one_sentence(
+    lease: Document, acme: Tenant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("documents.evidence.BATCH", 1)
+    assert acme.get(f"/documents/{lease.id}/download").status == 200
+    seal()
+    last = AuditEntry.objects.filter(document_id=lease.id).latest("id").pk
+    as_owner(f"UPDATE audit_auditentry SET key_name = 'Another' WHERE id = {last}")
+    response: Any = signed_in(acme.admin).get(url_of(lease.id))
+    parts: list[bytes] = []
+    with pytest.raises(TreeDamaged):
+        parts.extend(response.streaming_content)
+    text = b"".join(parts).decode()
+    assert text.endswith(sending.BROKEN_OFF)
+    assert text.count("not whole") == 1
 
 
 def test_evidence_is_closed_to_all_others_and_only_sent_by_get(

@@ -115,7 +115,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (("no.pdf", "free.pdf/x", ".", "inside", "fifo.pdf"), "is not a file in the"),
         (("/etc/hostname", "../out.pdf", "link.pdf", "links/out.pdf"), "is not a file in the"),
         (("text.pdf", "late.pdf"), "is not a PDF"),
-        (("circle", "circle/x.pdf", "x" * 4000), ""),  # by Python's version
+        (("circle", "circle/x.pdf", "x" * 4000, "a\0.pdf"), ""),  # by Python's version
     ],
     ids=["absent", "outside", "no PDF", "unreadable"],
 )
