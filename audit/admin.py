@@ -20,7 +20,7 @@ from django.utils.text import slugify
 from django.views.decorators.http import require_GET
 
 from audit.logs import LogAdmin
-from audit.models import COLUMNS, NEWEST_FIRST, NO_DOWNLOADS, Action, AuditEntry, Checkpoint, folded
+from audit.models import CHANGES, COLUMNS, NO_DOWNLOADS, Action, AuditEntry, Checkpoint, folded
 from audit.record import record
 from audit.scope import Scope, scope_of
 from audit.sealing import keys, state
@@ -41,8 +41,11 @@ SEALS = Bad(
     "<b>The seals of the audit log are late, or do not fit.</b> The service’s operator must find "
     "out why. Until then, a change of an entry might not show."
 )
-MINOR = Q(action__in=[Action.FILE_IMPORTED, Action.DOCUMENT_VIEWED])  # the import has an entry
-KINDS = {"downloads": ~NO_DOWNLOADS, "changes": NO_DOWNLOADS}
+KINDS = {
+    "downloads": ~NO_DOWNLOADS,
+    "changes": CHANGES,
+    "imports": Q(action=Action.DOCUMENT_IMPORTED),  # those of its files follow it in the log
+}
 # An export may be of one workspace; a key has one.
 _IN_WORKSPACES = {"workspace", "(workspace)", "key"}
 # The webhook that a detail names: "https://hooks.example.com/… (its id): …".
@@ -158,11 +161,12 @@ class AuditEntryAdmin(LogAdmin):
         return {"audit log": [SEALS] if state.read().warnings() else []}
 
     def panels(self, request: HttpRequest) -> list[SafeString]:
-        """The last entries of the workspace that is looked at, without those of little interest."""
+        """The last changes of the workspace that is looked at."""
         if scope_of(request).everything:
             return []
-        newest = self.get_queryset(request).exclude(MINOR).order_by(*NEWEST_FIRST)[:LATEST]
-        return [self.panel(request, "Last in the log", newest, reverse(LOG))]
+        changes = self.get_queryset(request).filter(CHANGES)
+        newest, _ = lists.page_after([changes], None, LATEST)
+        return [self.panel(request, "Last changes", newest, f"{reverse(LOG)}?kind=changes")]
 
     def get_urls(self) -> list[URLPattern]:
         view = self.admin_site.admin_view(self.export_view)

@@ -30,6 +30,7 @@ LOGS = (
     ("Audit log", LOG, None),
     ("Downloads", LOG, "downloads"),
     ("Changes", LOG, "changes"),
+    ("Imports", LOG, "imports"),
     ("Refused", REFUSED, None),
     ("Deliveries", DELIVERIES, None),
 )

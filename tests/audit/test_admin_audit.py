@@ -56,16 +56,18 @@ def test_audit_list_shows_an_admin_the_own_workspace_s(
         assert ada.get(url).status_code == 404
 
 
-def test_start_page_has_the_last_entries_without_files_and_opened_pages(
-    acme: Tenant, ada: Client
-) -> None:
-    happened(action=Action.DOCUMENT_IMPORTED, **of(acme.workspace))
-    for minor in (Action.FILE_IMPORTED, Action.DOCUMENT_VIEWED):
-        happened(5, action=minor, **of(acme.workspace))
-    last = body(ada.get(reverse("admin:index"))).split("Last in the log")[1]
-    assert "Document imported" in last
-    assert "File imported" not in last
-    assert "page opened" not in last
+def test_changes_are_not_hidden_by_what_happens_to_documents(acme: Tenant, ada: Client) -> None:
+    """An import of a day has thousands of entries; they are behind a chip of their own."""
+    [key_made] = AuditEntry.objects.filter(workspace_id=acme.workspace.pk)
+    imports = happened(60, action=Action.DOCUMENT_IMPORTED, **of(acme.workspace))
+    for action in (Action.FILE_IMPORTED, Action.DOCUMENT_DOWNLOADED, Action.DOCUMENT_VIEWED):
+        happened(action=action, **of(acme.workspace))
+    assert ids(shown(ada, "?kind=changes").result_list) == [key_made.pk]
+    assert ids(shown(ada, "?kind=imports").result_list) == ids(imports[:50])
+    last = body(ada.get(reverse("admin:index"))).split("Last changes")[1]
+    assert page_of(key_made).replace("&", "&amp;") in last
+    assert "imported" not in last
+    assert f'href="{HISTORY}?kind=changes"' in last
 
 
 def test_audit_list_of_an_admin_of_several_is_of_one_workspace(

@@ -84,6 +84,7 @@ READ_FROM = {
     f"key_id__exact={uid(20, 2)}": {"audit_key"},
     f"workspace_id__exact={uid(1, 1)}&action__exact=key.revoked": {"audit_workspace_action"},
     "kind=changes": {"audit_changes"},
+    "kind=imports": {"audit_action"},
     f"workspace_id__exact={uid(1, 1)}&kind=changes": {
         "audit_workspace_changes",
         "audit_workspace_action",
