@@ -48,8 +48,8 @@ def _check_parts(states: dict[str, str]) -> None:
         if part == "database" and connection.connection and not connection.is_usable():
             connection.close()
         found = run_checks(None, [f"readyz {part}"], True, [DEFAULT_DB_ALIAS])
-        if errors := [each.msg for each in found if each.is_serious()]:
-            logger.error("Not ready: %s: %s", part, " ".join(errors))
+        if any(each.is_serious() for each in found):
+            logger.error("Not ready: %s: %s", part, " ".join(each.msg for each in found))
         else:
             states[part] = "ok"
 

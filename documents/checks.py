@@ -1,18 +1,33 @@
-from django.core.checks import Info
+from collections.abc import Callable
 
-from config.checks import Found, asks_service
+from django.core.checks import CheckMessage, Debug, Error, Info
+
+from config.checks import asks_service
+from config.request.redaction import redact
 from documents import storage
 
-HINT = "Check S3_ENDPOINT_URL, S3_BUCKET, S3_REGION and the keys."
+HINT = "Check that it runs, S3_ENDPOINT_URL, S3_BUCKET, S3_REGION and the keys."
+FAILS = "Object storage does not work, so downloads get a 503, and nothing is imported."
+
+
+def fault(look: Callable[[], None]) -> list[CheckMessage]:
+    """An error in plain words, and what the storage's client says, which is a detail."""
+    try:
+        look()
+    except storage.StorageError as exc:
+        return [Error(FAILS, hint=HINT), Debug(redact(str(exc)))]
+    return []
 
 
 @asks_service("documents' files", "documents.001", hint=HINT)
-def object_storage() -> Found:
-    storage.probe()
-    yield Info("Object storage writes, reads and deletes them.")
+def object_storage() -> list[CheckMessage]:
+    """Finds what `bucket` does not: one fault is one finding."""
+    if fault(storage.check_bucket):
+        return []
+    return fault(storage.probe) or [Info("Object storage writes, reads and deletes them.")]
 
 
 @asks_service("documents' files", "documents.002", "readyz object_storage", hint=HINT)
-def bucket() -> Found:
-    storage.check_bucket()
-    yield Info(f"The bucket is {storage.STORE.bucket_name}.")
+def bucket() -> list[CheckMessage]:
+    found = fault(storage.check_bucket)
+    return found or [Info(f"The bucket is {storage.STORE.bucket_name}.")]

@@ -26,7 +26,6 @@ from config.templatetags.console import copyable
 from workspaces.permissions import is_operator
 
 STATUSES = (400, 401, 402, 403, 404, 405, 410, 412, 416, 429, 500, 503)
-LATEST = 5  # on the start page
 
 
 class RefusedFilter(lists.LogFilter):
@@ -61,8 +60,7 @@ class RefusedRequestAdmin(LogAdmin):
         """For support, what was refused and where to look; for operators, also all requests."""
         if not scope_of(request).everything:
             return []
-        most = report.kinds(report.refused_in_a_day(), "status", "reason")[:LATEST]
-        panels = [report.refused_panel(self.lines(request, most))]
+        panels = [report.refused_panel(self.lines(request, report.most_of_a_day()))]
         if is_operator(request_user(request)):
             panels.append(report.panel(report.of_all(KeyUsage.objects.all()), "All workspaces"))
         return panels
@@ -74,7 +72,7 @@ class RefusedRequestAdmin(LogAdmin):
 
     def line(self, request: HttpRequest, row: RefusedRequest) -> lists.Line:
         word = f"{row.requests:,} × {row.status}" if row.requests > 1 else str(row.status)
-        colour = "warn" if row.status in (400, 404) else "bad"
+        colour = "warn" if row.status < 500 else "bad"  # as in charts
         who = key_link(row, REFUSED, own=not scope_of(request).everything) or isolated(row.address)
         return lists.Line(word, colour, who, with_times(reason(request, row)))
 
@@ -93,8 +91,10 @@ class RefusedRequestAdmin(LogAdmin):
         yield "Request id", format_html("{} {}", copyable(id.hex), among)
         if row.response_text != reason(request, row):
             yield "Response", row.response_text
-        yield "Document", document_of(row)
-        yield "Request", format_html("<code>{} {}</code>", row.method, isolated(row.path))
+        several = row.status == 503 and row.requests > 1  # and perhaps as many paths
+        yield "Document", "" if several else document_of(row)
+        sent = format_html("<code>{} {}</code>", row.method, isolated(row.path))
+        yield "First request" if several else "Request", sent
 
 
 def reason(request: HttpRequest, row: RefusedRequest) -> str:

@@ -73,7 +73,8 @@ def fold(row: RefusedRequest, into: Rows) -> RefusedRequest:
     """
     rows = into.setdefault(row.subject, {})
     # The digest tells apart what has the same first characters.
-    what = (row.status, row.reason, row.path, row.key_prefix, row.sent_digest)
+    path = "" if row.status == 503 else row.path  # an outage is one thing, whatever was asked for
+    what = (row.status, row.reason, path, row.key_prefix, row.sent_digest)
     if found := rows.get(what):
         found.created_at = min(found.created_at, row.created_at)
         found.last_at = max(found.last_at, row.last_at)

@@ -21,8 +21,10 @@ from config.console.formatting import Bad, pill
 from config.console.links import REFUSED, filtered, key_link
 
 DAYS = 30
-MOST = 60  # kinds of refused requests
+MOST, LATEST = 60, 5  # kinds of refused requests, and those on the start page
+OF_KEY = ("key_id", "key_name", "key_prefix", "workspace_id", "workspace_name")
 SUMMED = ("ok", "errors", "limited", "downloads")  # columns of `KeyUsage`
+NAMES = {"successful": "ok", "refused": "warn"}  # of bars, and their colours
 # A workspace needs a look if its programs go on with these statuses.
 LOOKS = {
     401: pill("bad", "ended key still used"),
@@ -91,7 +93,7 @@ def chart(days: Days, *, small: bool = False) -> SafeString:
     """A bar for each day; "" if there were requests on fewer than two."""
     by_day = [(day, days.get(day, Usage())) for day in last_days()]
     bars = [Bar(f"{day:%-d %b}", each.ok, each.refused) for day, each in by_day]
-    return bar_chart(bars, label="Requests by day", names=("successful", "refused"), small=small)
+    return bar_chart(bars, label="Requests by day", names=NAMES, small=small)
 
 
 def panel(days: Days, name: str = "", **of: Any) -> SafeString:
@@ -113,11 +115,17 @@ def refused_in_a_day() -> QuerySet[RefusedRequest]:
 
 
 def kinds(rows: QuerySet[RefusedRequest], *fields: str) -> list[Any]:
-    """Sums of these rows by key and by these fields, each as one row; the largest first."""
-    key = ("key_id", "key_name", "key_prefix", "workspace_id", "workspace_name")
+    """Sums of these rows by these fields, each as one row; the largest first."""
     newest = {"id": Max("id"), "last_at": Max("last_at")}
-    sums: Any = rows.values(*key, *fields).annotate(**newest, requests=Sum("requests"))
+    sums: Any = rows.values(*fields).annotate(**newest, requests=Sum("requests"))
     return [RefusedRequest(**each) for each in sums.order_by("-requests")[:MOST]]
+
+
+def most_of_a_day() -> list[Any]:
+    """Some kinds of refused requests: faults of ours first, each of all keys together."""
+    rows = refused_in_a_day()
+    faults = kinds(rows.filter(status__gte=500), "status", "reason")
+    return [*faults, *kinds(rows.filter(status__lt=500), *OF_KEY, "status", "reason")][:LATEST]
 
 
 def refused_panel(most: Any) -> SafeString:
@@ -130,14 +138,14 @@ def refused_panel(most: Any) -> SafeString:
         by_hour = failed if status >= 500 else refused
         by_hour[(now - hour) // timedelta(hours=1)] += requests + others
     bars = [Bar(f"{ago} h ago" if ago else "now", refused[ago], failed[ago]) for ago in hours]
-    names = ("refused", "failed with 5xx")
+    names = {"refused": "warn", "failed with 5xx": "bad"}
     chart = bar_chart(bars, label="Refused requests by hour", names=names, least=1)
     day = filtered(REFUSED, within="24h")
     figures = [
-        ("in all", refused.total() + failed.total(), day),
-        ("over the limit", by_status[429], f"{day}&status__exact=429"),
-        ("500, errors of ours", by_status[500], f"{day}&status__exact=500"),
-        ("503, out of reach", by_status[503], f"{day}&status__exact=503"),
+        ("in all", refused.total() + failed.total(), day, ""),
+        ("over the limit", by_status[429], f"{day}&status__exact=429", "warn"),
+        ("500, errors of ours", by_status[500], f"{day}&status__exact=500", "bad"),
+        ("503, out of reach", by_status[503], f"{day}&status__exact=503", "bad"),
     ]
     context = {"figures": figures, "lines": most, "url": day, "chart": chart}
     return SafeString(render_to_string("admin/usage/panels/day.html", context))
@@ -145,7 +153,8 @@ def refused_panel(most: Any) -> SafeString:
 
 def needs_a_look() -> Iterator[tuple[UUID, str, SafeString]]:
     """Workspaces whose programs do not notice that they are refused."""
-    for row in kinds(refused_in_a_day().filter(status__in=LOOKS, key_id__isnull=False), "status"):
+    rows = refused_in_a_day().filter(status__in=LOOKS, key_id__isnull=False)
+    for row in kinds(rows, *OF_KEY, "status"):
         key = key_link(row, REFUSED, own=False)
         text = "{} {} {} × {} in 24 hours"
         why = format_html(text, LOOKS[row.status], key, f"{row.requests:,}", row.status)

@@ -12,28 +12,29 @@ from django.utils.safestring import SafeString
 
 
 class Bar(NamedTuple):
-    """The numbers of a day or an hour, such as "28 Oct"; the second one is above it, and red."""
+    """The numbers of a day or an hour, such as "28 Oct"; the second one is above the first."""
 
     when: str
     number: int
-    red: int = 0
+    above: int = 0
 
 
 def bar_chart(
-    bars: Sequence[Bar], *, label: str, names: tuple[str, str], small: bool = False, least: int = 2
+    bars: Sequence[Bar], *, label: str, names: dict[str, str], small: bool = False, least: int = 2
 ) -> SafeString:
     """HTML: the bars from left to right; "" if fewer than `least` of them have a number.
 
     Args:
         label: what the chart shows, for those who do not see it.
-        names: what the numbers of a bar are, such as "successful" and "refused".
+        names: what the two numbers are, such as "refused", and their colours, such as "warn".
         small: for a cell of a table; it has no axis.
     """
-    heights = [bar.number + bar.red for bar in bars]
+    heights = [bar.number + bar.above for bar in bars]
     if sum(height > 0 for height in heights) < least:
         return SafeString("")
     context = {
         "bars": [(bar, _in_words(bar, names)) for bar in bars],
+        "colours": list(names.values()),
         "highest": max(heights),
         "label": label,
         "small": small,
@@ -42,8 +43,8 @@ def bar_chart(
     return SafeString(render_to_string("admin/chart.html", context).strip())
 
 
-def _in_words(bar: Bar, names: tuple[str, str]) -> str:
-    numbers = zip((bar.number, bar.red), names, strict=True)
+def _in_words(bar: Bar, names: dict[str, str]) -> str:
+    numbers = zip((bar.number, bar.above), names, strict=True)
     return ", ".join(f"{number:,} {name}" for number, name in numbers if number) or "none"
 
 

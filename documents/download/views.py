@@ -128,6 +128,10 @@ def send(request: Request, file: File, part: ByteRange | None, key: ActiveKey) -
         return from_here(file, part, key)
     except storage.Archived as exc:
         raise FileArchived(reason=str(exc)) from exc
+    except storage.OutOfReach as exc:
+        # The first line is the same for every object: an outage is one thing.
+        reason = f"object storage is out of reach\n{exc}"
+        raise Unavailable(cause="object_storage", reason=reason) from exc
     except storage.StorageError as exc:
         raise Unavailable(cause="object_storage", reason=str(exc)) from exc
 

@@ -269,8 +269,20 @@ def test_start_page_of_support_has_the_refused_requests_of_24_hours(acme: Tenant
     }
     assert f'<a href="{LIST}?within=24h&amp;status__exact=429">35</a>' in panel
     assert "35 × 429 2 hours ago" in text_of(panel)
-    most_first = ["296 × 404", "35 × 429", "2 × 503", "401"]
-    assert re.findall(r'<span class="state \w+">(.+?)</span>', panel) == most_first
+    faults_first = ["2 × 503", "296 × 404", "35 × 429", "401"]
+    assert re.findall(r'<span class="state \w+">(.+?)</span>', panel) == faults_first
+
+
+def test_start_page_of_an_operator_has_an_outage_as_one_thing(
+    acme: Tenant, umbrella: Tenant, desk: Client
+) -> None:
+    for tenant in (acme, umbrella):
+        refused(
+            2, **of_key(tenant, status=503, requests=5, reason="object storage is out of reach")
+        )
+    page = html(desk.get(INDEX)).split("last 24 hours by hour")[1]
+    assert text_of(page).count("503 just now") == 1
+    assert "20 × 503 just now Object storage is out of reach" in text_of(page)
 
 
 def test_admin_is_told_that_the_service_is_at_fault(acme: Tenant, umbrella: Tenant) -> None:

@@ -22,6 +22,7 @@ from tests.support.cast import ENDS, spend, statements, text_of
 from tests.support.client import Response, get
 from tests.support.database import waiting_for_lock
 from tests.support.factories import Tenant, uid
+from tests.support.proxy import Proxy
 from tests.support.server import eventually
 from tests.support.staff import body
 from tests.support.usage import find_request, refused, usage_of
@@ -255,6 +256,22 @@ def test_row_is_of_one_key_status_reason_path_and_minute(flood: Flood, flusher: 
         flood(3, **each)
     flusher.flush()
     assert counts() == [(6, 0)] * len(differences)
+
+
+def test_outage_is_one_row_whatever_was_asked_for(
+    acme: Tenant, flusher: ModuleType, sam: Client, way_to_storage: Proxy
+) -> None:
+    documents = [factories.document(acme.workspace) for _ in range(3)]
+    way_to_storage.refuse()
+    responses = [acme.get(f"/documents/{each.pk}/download") for each in documents]
+    row = row_of(responses[0], flusher)
+    assert (row.requests, row.reason) == (3, "object storage is out of reach")
+    ids = [response.headers["request-id"] for response in responses]
+    assert [each.hex for each in row.request_ids] == ids
+    opened = text_of(body(sam.get(f"{LIST}?request_id={ids[2]}&open={row.pk}")))
+    assert f"Request id {ids[2]} one of 3" in opened
+    assert f"First request GET {row.path}" in opened
+    assert documents[0].title not in opened
 
 
 def test_key_over_its_limit_has_one_row_without_the_seconds_to_wait(

@@ -34,7 +34,7 @@ from tests.support.cast import text_of
 from tests.support.database import backdated, url_of
 from tests.support.factories import Tenant
 from tests.support.processes import check
-from tests.support.proxy import HOST
+from tests.support.proxy import HOST, Proxy
 from tests.support.server import ROOT, eventually
 from tests.support.staff import body
 from workspaces.models import Session
@@ -61,7 +61,7 @@ def test_check_deploy_finds_nothing_in_production(transactional_db: None, acme: 
 WRONG = {
     "SECRET_KEY": ("secret", "(security.W009) Your SECRET_KEY has less than 50 characters"),
     "DATABASE_URL": (f"postgresql://documents:a-secret@{HOST}:9/x", "database: (config.E002) "),
-    "S3_SECRET_ACCESS_KEY": ("wrong", "documents' files: (documents.E001) "),
+    "S3_SECRET_ACCESS_KEY": ("wrong", "documents' files: (documents.E002) "),
 }
 
 
@@ -152,6 +152,19 @@ def test_laptop_is_told_nothing_of_what_a_server_needs(
     html = body(desk.get(PAGE))
     assert "Rate limit: Each process counts requests" in html
     assert "Backup: Never made." in html
+
+
+def test_pages_say_once_and_in_plain_words_that_object_storage_does_not_respond(
+    desk: Client, way_to_storage: Proxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only System has the words of its client too."""
+    monkeypatch.setattr(health, "_last", None)
+    way_to_storage.refuse()
+    start, system = body(desk.get(reverse("admin:index"))), body(desk.get(PAGE))
+    for page in (start, system):
+        assert page.count("Documents&#x27; files: Object storage does not work, so downloads") == 1
+    assert "endpoint URL" not in start
+    assert system.count("Could not connect to the endpoint URL") == 1
 
 
 def test_check_warns_of_housekeeping_that_does_not_run(db: None) -> None:

@@ -150,7 +150,8 @@ def chart(endpoint: Endpoint) -> SafeString:
     today = datetime.now(UTC).date()
     days = [today - timedelta(days=back) for back in reversed(range(KEEP.days))]
     bars = [Bar(f"{day:%-d %b}", *numbers.get(day, (0, 0))) for day in days]
-    return bar_chart(bars, label="Deliveries by day", names=("delivered", "not delivered"))
+    names = {"delivered": "ok", "not delivered": "bad"}
+    return bar_chart(bars, label="Deliveries by day", names=names)
 
 
 def explanation(endpoint: Endpoint, subject: str = "It") -> SafeString:
