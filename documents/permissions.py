@@ -7,7 +7,7 @@ from django.apps.registry import Apps
 
 from workspaces.permissions import SUPPORT
 
-PERMISSIONS = ("view_auditentry", "view_document")
+PERMISSIONS = {"audit": "view_auditentry", "documents": "view_document"}  # by their apps
 
 
 def make_group(apps: Apps = current_apps, **kwargs: Any) -> None:
@@ -21,4 +21,5 @@ def make_group(apps: Apps = current_apps, **kwargs: Any) -> None:
     except LookupError:  # auth is not migrated
         return
     permissions = apps.get_model("auth", "Permission").objects
-    group.permissions.add(*permissions.filter(codename__in=PERMISSIONS))
+    for app, codename in PERMISSIONS.items():
+        group.permissions.add(*permissions.filter(content_type__app_label=app, codename=codename))

@@ -6,6 +6,9 @@ class WorkspacesConfig(AppConfig):
     verbose_name = "Workspaces and users"
 
     def ready(self) -> None:
-        from workspaces.accounts import recording  # noqa: PLC0415 - needs the models
+        from django.contrib.auth.models import UserManager  # noqa: PLC0415 - needs the settings
 
+        from workspaces.accounts import logins, recording  # noqa: PLC0415 - needs the models
+
+        UserManager.get_by_natural_key = logins.by_login  # type: ignore[method-assign]
         recording.record_changes()

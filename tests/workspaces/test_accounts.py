@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
+from django.core.management import CommandError, call_command
 from django.db import DatabaseError
 from django.test import Client
 from django.urls import reverse
@@ -86,6 +87,12 @@ def test_createsuperuser_is_recorded(transactional_db: None) -> None:
     who = f"{me}, by command createsuperuser, sudo says 'petra'"
     detail = f"made an operator; may sign in here; {NOT_CONFIRMED}"
     assert told() == [(Action.ACCOUNT_CREATED, "root@x.example", who, detail)]
+
+
+def test_createsuperuser_makes_no_second_account_of_a_login_in_another_case(bob: User) -> None:
+    for login in (BOB, BOB.capitalize()):
+        with pytest.raises(CommandError, match="already taken"):
+            call_command("createsuperuser", interactive=False, username=login, email=BOB)
 
 
 @pytest.mark.usefixtures("as_owner")

@@ -1,7 +1,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from django.contrib.auth.models import User
+from django.contrib.auth.models import User, UserManager
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
 from django.db import IntegrityError, transaction
@@ -20,6 +20,11 @@ def with_login(login: str) -> QuerySet[User]:
     """
     folded = Lower(Collate("username", "C"))
     return User.objects.alias(folded=folded).filter(folded=Lower(Collate(Value(login), "C")))
+
+
+def by_login(accounts: UserManager[User], login: str) -> User:
+    """What Django's own commands and backend look an account up with."""
+    return with_login(login).get()
 
 
 @contextmanager
