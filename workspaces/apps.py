@@ -10,5 +10,5 @@ class WorkspacesConfig(AppConfig):
 
         from workspaces.accounts import logins, recording  # noqa: PLC0415 - needs the models
 
-        UserManager.get_by_natural_key = logins.by_login  # type: ignore[method-assign]
+        UserManager.get_by_natural_key = logins.by_login  # type: ignore[assignment, method-assign]
         recording.record_changes()

@@ -177,7 +177,7 @@ def remove_the_second_factor(ada: User) -> None:
 
 def use_a_recovery_code(ada: User) -> None:
     [code, *_] = recovery_codes.make(ada, by=ADA)
-    second_factor.verify(RequestFactory().get("/"), ada, code, refused=Action.LOGIN_FAILED)
+    second_factor.verify(ada, code, refused=Action.LOGIN_FAILED)
 
 
 NOTICES = [

@@ -53,7 +53,7 @@ def invitation(request: HttpRequest) -> HttpResponse:
 
 
 def open_link(request: HttpRequest, token: str) -> HttpResponse:
-    attempt = Attempt(request, address=WRONG_LINKS)
+    attempt = Attempt(address=WRONG_LINKS)
     try:
         attempt.check()
         request.session[KEY] = invitations.find(token).pk

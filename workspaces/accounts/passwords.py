@@ -40,13 +40,9 @@ FIRST_PASSWORD_DAYS = 7  # that a link of an operator is valid
 
 
 class ChangeForm(AdminPasswordChangeForm):
-    def __init__(self, *args: Any, request: HttpRequest, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self._request = request
-
     def clean_old_password(self) -> str:
         password: str = self.cleaned_data["old_password"]
-        check_own_password(self._request, password)
+        check_own_password(self.user, password)
         return password
 
 
@@ -57,9 +53,6 @@ class Change(SitePage, PasswordChangeView):
     success_message = "Your password was changed. All your other sessions have ended."
     title = "Change your password"
     extra_context = {"crumbs": [("Security", reverse_lazy("admin:security"))]}
-
-    def get_form_kwargs(self) -> dict[str, Any]:
-        return {**super().get_form_kwargs(), "request": self.request}
 
     def form_valid(self, form: Any) -> HttpResponse:
         response = super().form_valid(form)
@@ -72,33 +65,26 @@ class ResetForm(forms.Form):
         label="E-mail", max_length=254, widget=forms.EmailInput({"autocomplete": "email"})
     )
 
-    def __init__(self, *args: Any, request: HttpRequest, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self._request = request
-
     def clean_email(self) -> str:
         login: str = self.cleaned_data["email"]
         counter = (RESETS_OF_ACCOUNT, login.casefold())
-        attempt = Attempt(self._request, counter, address=RESETS_BY_ADDRESS)
+        attempt = Attempt(counter, address=RESETS_BY_ADDRESS)
         attempt.check()
         attempt.count()
         return login
 
-    def save(self, **options: Any) -> None:
+    def save(self, *, request: HttpRequest, **options: Any) -> None:
         """It does as much for a login without an account: nobody learns who has one."""
         login = self.cleaned_data["email"]
         user = with_login(login).first() or User()
         to = address_of(user) if can_sign_in(user) else ""
-        if to or self._is_recorded():
+        unknown = 0 if to else usage_of(RECORDED_UNKNOWN, "all", increment=True)["count"]
+        if unknown <= RECORDED_UNKNOWN.attempts:
             record(Action.PASSWORD_RESET_REQUESTED, member=login)
         path = link("password_reset_confirm", user, default_token_generator)
         context = {"account": user, "path": path}
         subject, template = "Set a new password", "registration/password_reset_email.txt"
-        mails.send(self._request, subject, template, context, to)
-
-    def _is_recorded(self) -> bool:
-        usage = usage_of(self._request, RECORDED_UNKNOWN, "all", increment=True)
-        return usage["count"] <= RECORDED_UNKNOWN.attempts
+        mails.send(request, subject, template, context, to)
 
 
 def link(name: str, user: User, tokens: PasswordResetTokenGenerator) -> str:
@@ -119,9 +105,6 @@ class Reset(SitePage, PasswordResetView):
     )
     title = "Set a new password"
     extra_context = {"mail_available": mails.available}
-
-    def get_form_kwargs(self) -> dict[str, Any]:
-        return {**super().get_form_kwargs(), "request": self.request}
 
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
         """Without a mail server there is no form."""

@@ -8,7 +8,6 @@ from django.conf import settings
 from django.contrib.auth.models import AnonymousUser, User
 from django.core.exceptions import ValidationError
 from django.db import transaction
-from django.http import HttpRequest
 from django.utils import timezone
 from django_otp.models import Device
 from django_otp.plugins.otp_static.models import StaticDevice
@@ -62,13 +61,13 @@ def secret_of(app: TOTPDevice) -> str:
     return " ".join(text[start : start + 4] for start in range(0, len(text), 4))
 
 
-def confirm(request: HttpRequest, user: User, typed: str, *, by: str) -> list[str]:
+def confirm(user: User, typed: str, *, by: str) -> list[str]:
     """Replaces the user's app by the one that is being set up, and returns new recovery codes.
 
     Raises ValidationError if the code is wrong, or if too many were.
     """
     with transaction.atomic():
-        app = _verified(request, TOTPDevice, user, _plain(typed), confirmed=False)
+        app = _verified(TOTPDevice, user, _plain(typed), confirmed=False)
         if app is not None:
             return _replace_app(user, app, by=by)
     raise ValidationError("The code is wrong. Is the time on your phone right?")
@@ -85,7 +84,7 @@ def _replace_app(user: User, app: Device, *, by: str) -> list[str]:
     return recovery_codes.make(user, by=by)
 
 
-def verify(request: HttpRequest, user: User, typed: str, *, refused: Action) -> Device:
+def verify(user: User, typed: str, *, refused: Action) -> Device:
     """The user's device whose code was typed. A code works once.
 
     Raises ValidationError if it is wrong, which is recorded as `refused`, or if too many were.
@@ -93,9 +92,9 @@ def verify(request: HttpRequest, user: User, typed: str, *, refused: Action) -> 
     login = user.get_username()
     with transaction.atomic():
         if _APP_CODE.fullmatch(_plain(typed)):
-            device = _verified(request, TOTPDevice, user, _plain(typed))
+            device = _verified(TOTPDevice, user, _plain(typed))
         else:
-            device = _verified(request, StaticDevice, user, recovery_codes.stored(typed))
+            device = _verified(StaticDevice, user, recovery_codes.stored(typed))
             if device is not None:
                 record(Action.RECOVERY_CODE_USED, by=login)
                 left = f"Codes left: {recovery_codes.left(user)}"
@@ -112,14 +111,14 @@ def _plain(typed: str) -> str:
 
 
 def _verified(
-    request: HttpRequest, model: type[Device], user: User, code: str, *, confirmed: bool = True
+    model: type[Device], user: User, code: str, *, confirmed: bool = True
 ) -> Device | None:
     """The user's device of this kind if the code is right.
 
     django-otp doubles a device's waiting time with each wrong code. It locks the device's row, so
     the second request with the same code gets None.
     """
-    attempt = Attempt(request)
+    attempt = Attempt()
     attempt.check()
     with transaction.atomic():
         devices = model.objects.select_for_update().filter(user=user, confirmed=confirmed)
@@ -128,7 +127,7 @@ def _verified(
             allowed, why = device.verify_is_allowed()
             if not allowed:
                 left = (why["locked_until"] - timezone.now()).total_seconds()
-                raise too_many(request, max(1, math.ceil(left)))
+                raise too_many(max(1, math.ceil(left)))
             if device.verify_token(code):
                 return device
     attempt.count()

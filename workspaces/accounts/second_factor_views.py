@@ -37,7 +37,7 @@ class SetUp(CodePage):
         return super().dispatch(request, *args, **kwargs)
 
     def check(self, code: str) -> list[str]:
-        return second_factor.confirm(self.request, self.user, code, by=self.user.get_username())
+        return second_factor.confirm(self.user, code, by=self.user.get_username())
 
 
 class SetUpAtSignIn(SetUp):

@@ -55,7 +55,7 @@ class LoginForm(AdminAuthenticationForm):
         counter = (throttle.ACCOUNT, login.casefold())
         if user is not None and known_browser.knows(self.request, user):
             counter = (throttle.BROWSER, str(user.pk))
-        attempt = Attempt(self.request, counter)
+        attempt = Attempt(counter)
         attempt.check()
         try:
             cleaned: dict[str, Any] = super().clean()
@@ -122,7 +122,7 @@ class EnterCode(CodePage):
         return super().dispatch(request, *args, **kwargs)
 
     def check(self, code: str) -> Device:
-        return second_factor.verify(self.request, self.user, code, refused=Action.LOGIN_FAILED)
+        return second_factor.verify(self.user, code, refused=Action.LOGIN_FAILED)
 
     def after(self, found: Device) -> HttpResponse:
         response = HttpResponseRedirect(steps.next_url(self.request))
@@ -137,35 +137,33 @@ class ConfirmPasswordForm(CodeForm):
     )
     field_order = ("password", "code")
 
-    def __init__(self, *args: Any, request: HttpRequest, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, user: User, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self._request = request
+        self.user = user
         self.fields["code"].widget.attrs["autofocus"] = False
-        if second_factor.app_of(request_user(request)) is None:
+        if second_factor.app_of(user) is None:
             del self.fields["code"]
 
     def clean_password(self) -> str:
         password: str = self.cleaned_data["password"]
-        check_own_password(self._request, password)
+        check_own_password(self.user, password)
         return password
 
     def clean_code(self) -> str:
         """Checks the code after the right password only: a code is valid once."""
         code: str = self.cleaned_data["code"]
-        user = request_user(self._request)
         if "password" in self.cleaned_data:
-            second_factor.verify(self._request, user, code, refused=Action.PASSWORD_REFUSED)
+            second_factor.verify(self.user, code, refused=Action.PASSWORD_REFUSED)
         return code
 
 
-def check_own_password(request: HttpRequest, password: str) -> None:
+def check_own_password(user: User, password: str) -> None:
     """Checks the password of the signed-in user; a wrong one is counted and recorded.
 
     Raises ValidationError if it is wrong, or too many were. Attempts to sign in from elsewhere do
     not count towards its limit.
     """
-    user: User = request_user(request)
-    attempt = Attempt(request, (throttle.SIGNED_IN, str(user.pk)))
+    attempt = Attempt((throttle.SIGNED_IN, str(user.pk)))
     attempt.check()
     if not user.check_password(password):
         attempt.count()
@@ -187,7 +185,7 @@ class ConfirmPassword(SitePage, RedirectURLMixin, FormView):  # type: ignore[typ
     prefix = "confirm"  # the other form may have a field for a code
 
     def get_form_kwargs(self) -> dict[str, Any]:
-        kwargs = {**super().get_form_kwargs(), "request": self.request}
+        kwargs = {**super().get_form_kwargs(), "user": request_user(self.request)}
         if "confirm-password" not in self.request.POST:
             kwargs["data"] = kwargs["files"] = None
         return kwargs

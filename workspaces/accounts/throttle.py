@@ -14,7 +14,7 @@ from django.views.decorators.csrf import csrf_exempt, csrf_protect
 from django_ratelimit import ALL
 from django_ratelimit.core import get_usage
 
-from config.request.context import client_info, network_of
+from config.request.context import client_info, current_request, network_of
 from workspaces.accounts import known_browser
 
 logger = logging.getLogger(__name__)
@@ -51,43 +51,42 @@ class Attempt:
         address: the limit of the address.
     """
 
-    def __init__(
-        self, request: HttpRequest, *counters: tuple[Limit, str], address: Limit = ADDRESS
-    ) -> None:
-        self._request = request
+    def __init__(self, *counters: tuple[Limit, str], address: Limit = ADDRESS) -> None:
         sender, _ = client_info()
         self._counters = ((address, network_of(sender)), *counters)
 
     def check(self) -> None:
         """Raises TooManyAttempts if no tries are left; that does not count as an attempt."""
         for limit, value in self._counters:
-            usage = usage_of(self._request, limit, value, increment=False)
+            usage = usage_of(limit, value, increment=False)
             if usage["count"] >= limit.attempts:
                 logger.warning("Refused: too many attempts (%s)", limit.name)
                 # `time_left` is 0 in the window's last second, and -1 just after it.
-                raise too_many(self._request, max(1, usage["time_left"] + 1))
+                raise too_many(max(1, usage["time_left"] + 1))
 
     def count(self) -> None:
         """The attempt has failed."""
         for limit, value in self._counters:
-            usage_of(self._request, limit, value, increment=True)
+            usage_of(limit, value, increment=True)
 
 
-def usage_of(request: HttpRequest, limit: Limit, value: str, *, increment: bool) -> dict[str, int]:
+def usage_of(limit: Limit, value: str, *, increment: bool) -> dict[str, int]:
     """Counts in Redis; in this process while Redis is out of reach (`config.cache`)."""
-    usage: dict[str, int] | None = get_usage(
-        request,
+    usage: dict[str, int] = get_usage(
+        current_request.get(),
         group=f"sign-in {limit.name}",
         key=lambda group, request: value,
         rate=f"{limit.attempts}/{limit.minutes}m",
         method=ALL,
         increment=increment,
     )
-    return usage or {"count": 0}  # RATELIMIT_ENABLE=False switches the limits off
+    return usage
 
 
-def too_many(request: HttpRequest, seconds: int) -> TooManyAttempts:
-    request.throttled = seconds  # type: ignore[attr-defined]
+def too_many(seconds: int) -> TooManyAttempts:
+    """The error for a form whose view `responds_429`."""
+    request: Any = current_request.get()
+    request.notes.headers["Retry-After"] = str(seconds)
     number, unit = (seconds, "second") if seconds < 60 else (-(-seconds // 60), "minute")
     return TooManyAttempts(
         f"Too many attempts. Try again in {number} {unit}{'' if number == 1 else 's'}."
@@ -98,9 +97,8 @@ def responds_429(view: Callable[..., Any]) -> Callable[..., HttpResponse]:
     @wraps(view)
     def inner(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         response: HttpResponse = view(request, *args, **kwargs)
-        if seconds := getattr(request, "throttled", None):
+        if "Retry-After" in request.notes.headers:  # type: ignore[attr-defined]
             response.status_code = 429
-            response["Retry-After"] = str(seconds)
         return response
 
     return inner
