@@ -23,6 +23,7 @@ from audit.scope import start_page_of
 from workspaces.accounts import invitations, steps
 from workspaces.accounts.forms import InvitedAccountForm
 from workspaces.accounts.invitations import NotOpen
+from workspaces.accounts.logins import with_login
 from workspaces.accounts.throttle import Attempt, Limit, TooManyAttempts, takes_password
 from workspaces.models import Invitation, can_sign_in
 
@@ -46,9 +47,9 @@ def invitation(request: HttpRequest) -> HttpResponse:
     if "token" in request.GET:
         return open_link(request, request.GET["token"])
     try:
-        opened = invitations.get(request.session.get(KEY, 0))
+        opened = invitations.find(pk=request.session.get(KEY))
     except NotOpen as exc:
-        return problem(request, exc.why)
+        return problem(request, str(exc))
     return respond(request, opened)
 
 
@@ -56,27 +57,26 @@ def open_link(request: HttpRequest, token: str) -> HttpResponse:
     attempt = Attempt(address=WRONG_LINKS)
     try:
         attempt.check()
-        request.session[KEY] = invitations.find(token).pk
+        request.session[KEY] = invitations.find(digest=invitations.hash_of(token)).pk
     except TooManyAttempts as exc:
         return render_invitation(request, problem=exc.message)
     except NotOpen as exc:
         attempt.count()
-        return problem(request, exc.why)
+        return problem(request, str(exc))
     response = HttpResponseRedirect(reverse("invitation"))
     response["Referrer-Policy"] = "no-referrer"
     return response
 
 
 def respond(request: HttpRequest, opened: Invitation) -> HttpResponse:
-    account = invitations.account_of(opened)
-    signed_in = request.user if request.user.is_authenticated else None
-    if signed_in is not None and not (signed_in == account and site.has_permission(request)):
-        return render_invitation(request, opened, other=signed_in)
+    account, user = with_login(opened.email).first(), request.user
+    if user.is_authenticated and not (user == account and site.has_permission(request)):
+        return render_invitation(request, opened, other=user)
     if account is None:
         return new_account(request, opened)
     if not can_sign_in(account):
         return render_invitation(request, opened, problem="deactivated")
-    if signed_in is None:
+    if not user.is_authenticated:
         login = f"{reverse('admin:login')}?{urlencode({'next': reverse('invitation')})}"
         return render_invitation(request, opened, login_url=login)
     if request.method != "POST":
@@ -108,7 +108,7 @@ def accept(request: HttpRequest, opened: Invitation, account: User) -> HttpRespo
     except (NotOpen, IntegrityError) as exc:  # another form was quicker
         request.user = before  # no page is for an account that is not stored
         if isinstance(exc, NotOpen):
-            return problem(request, exc.why)
+            return problem(request, str(exc))
         return HttpResponseRedirect(reverse("invitation"))
     del request.session[KEY]
     return None

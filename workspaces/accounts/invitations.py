@@ -7,6 +7,7 @@ an entry. `by` is the login of the user who does it.
 import hashlib
 import secrets
 from datetime import timedelta
+from typing import Any
 
 from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
@@ -26,10 +27,7 @@ MOST_A_DAY = 50  # in one workspace: the service must not send masses of mail
 
 
 class NotOpen(Exception):
-    """The invitation cannot be accepted; `why` is "expired", "used", "revoked" or "unknown"."""
-
-    def __init__(self, why: str) -> None:
-        self.why = why
+    """The invitation cannot be accepted: it is "expired", "used", "revoked" or "unknown"."""
 
 
 def hash_of(token: str) -> str:
@@ -92,15 +90,10 @@ def revoke(invitation: Invitation, *, by: str) -> None:
         )
 
 
-def find(token: str) -> Invitation:
-    return _open(Invitation.objects.filter(digest=hash_of(token)).first())
-
-
-def get(pk: int) -> Invitation:
-    return _open(Invitation.objects.select_related("workspace").filter(pk=pk).first())
-
-
-def _open(invitation: Invitation | None) -> Invitation:
+def find(*, lock: bool = False, **by: Any) -> Invitation:
+    """The invitation; raises `NotOpen`."""
+    found = Invitation.objects.select_related("workspace").filter(**by)
+    invitation = (found.select_for_update(of=("self",)) if lock else found).first()
     if invitation is None:
         raise NotOpen("unknown")
     if invitation.accepted_at:
@@ -112,10 +105,6 @@ def _open(invitation: Invitation | None) -> Invitation:
     return invitation
 
 
-def account_of(invitation: Invitation) -> User | None:
-    return with_login(invitation.email).first()
-
-
 @transaction.atomic
 def accept(invitation: Invitation, user: User) -> None:
     """Makes the user an admin; a user who is not stored yet is stored.
@@ -124,8 +113,7 @@ def accept(invitation: Invitation, user: User) -> None:
         NotOpen: it was accepted or revoked, or has expired, meanwhile.
         IntegrityError: another account with this login was made meanwhile.
     """
-    locked = Invitation.objects.select_for_update(of=("self",)).select_related("workspace")
-    invitation = _open(locked.filter(pk=invitation.pk).first())
+    invitation = find(pk=invitation.pk, lock=True)
     if user.pk is None:
         if invitation.mailed:
             user.confirmed_address = ConfirmedAddress()  # for the entry of the account's creation

@@ -4,20 +4,12 @@ from django.db.models import Q
 
 from audit.models import Action
 from audit.record import record
+from config.console.object_page import Refused
 from config.request.context import actor
 from workspaces import mails
 from workspaces.accounts import second_factor
-from workspaces.models import ConfirmedAddress, Membership, can_sign_in
+from workspaces.models import CAN_SIGN_IN, ConfirmedAddress, Membership, can_sign_in
 from workspaces.permissions import SUPPORT
-
-
-class LastOperator(Exception):
-    """Nobody would be left who operates the service."""
-
-
-class NoSecondFactor(Exception):
-    """The account has no second factor, or cannot sign in."""
-
 
 MADE = {"operator": Action.OPERATOR_MADE, "support": Action.SUPPORT_MADE}
 ENDED = {"operator": Action.OPERATOR_ENDED, "support": Action.SUPPORT_ENDED}
@@ -28,27 +20,25 @@ def has(account: User, right: str) -> bool:
     return account.is_superuser if right == "operator" else is_support_staff(account)
 
 
-def may_get_one(account: User) -> bool:
-    """Whether the account may get a right: whoever has one has a second factor."""
-    return can_sign_in(account) and second_factor.app_of(account) is not None
+def check(account: User, right: str, given: bool) -> None:
+    """Raises `Refused` if the account cannot get the right, or lose it."""
+    if has(account, right) == given:
+        raise Refused(f"{account}: {kinds_of(account)}. Nothing was changed.")
+    if given and not (can_sign_in(account) and second_factor.app_of(account)):
+        text = "has no second factor, or cannot sign in. The user sets one up under Security."
+        raise Refused(f"{account} {text}")
+    others = User.objects.filter(is_superuser=True, **CAN_SIGN_IN).exclude(pk=account.pk)
+    if right == "operator" and not (given or others.exists()):
+        raise Refused(f"{account} is the only operator who can sign in.")
 
 
 @transaction.atomic
 def change(account: User, right: str, given: bool, *, by: str, reason: str) -> None:
-    """Makes the account an operator or support staff, or ends that.
-
-    Raises:
-        NoSecondFactor: it may not get a right.
-        LastOperator: nobody else operates the service.
-    """
+    """Makes the account an operator or support staff, or ends that; or raises `Refused`."""
     wanted = Q(pk=account.pk) | Q(is_superuser=True)  # the other operators' own changes wait
-    locked = list(User.objects.select_for_update().filter(wanted).order_by("pk"))
+    list(User.objects.select_for_update().filter(wanted).order_by("pk"))
     account.refresh_from_db()
-    if given and not may_get_one(account):
-        raise NoSecondFactor
-    others = [each for each in locked if each != account and can_sign_in(each)]
-    if right == "operator" and not (given or others):
-        raise LastOperator
+    check(account, right, given)
     if right == "operator":
         # Without a signal: `recording` would record the same act once more.
         User.objects.filter(pk=account.pk).update(is_superuser=given)

@@ -64,8 +64,7 @@ def end_closed(instance: User, **kwargs: Any) -> None:
 
 def move_end(session: SessionBase) -> None:
     now = timezone.now()
-    # A session of a release that did not store this begins with its first request to this one.
-    age = now.timestamp() - session.setdefault(SIGNED_IN_AT, int(now.timestamp()))
+    age = now.timestamp() - session[SIGNED_IN_AT]
     left = min(settings.SESSION_COOKIE_AGE - age, settings.SESSION_IDLE_MINUTES * 60)
     end = now + timedelta(seconds=left)
     if abs(end - session.get_expiry_date()) >= STORED_EVERY:

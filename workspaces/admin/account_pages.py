@@ -19,17 +19,24 @@ from workspaces.accounts.rights import is_support_staff, kinds_of
 from workspaces.mails import address_of
 from workspaces.models import CAN_SIGN_IN, ConfirmedAddress, can_sign_in
 
-OWN = "This is your own account. Its pages are under Security."
-
 
 def account_pill(account: User) -> SafeString:
     return pill("ok", "Active") if can_sign_in(account) else pill("quiet", "Deactivated")
 
 
-class LinkPage(ActionPage):
-    """Ends in a link to choose a password. The response to its POST is the only one that has it."""
+class OfAnother(ActionPage):
+    """What no operator does to their own account."""
 
     obj: User
+    own = "This is your own account. Its pages are under Security."
+
+    def check(self) -> None:
+        if self.obj == self.user:
+            raise Refused(self.own)
+
+
+class LinkPage(OfAnother):
+    """Ends in a link to choose a password. The response to its POST is the only one that has it."""
 
     def link(self) -> HttpResponse:
         return self.render_page(
@@ -77,9 +84,6 @@ class AccountPage(ActionPage):
 
     def form_arguments(self) -> dict[str, Any]:
         return {"instance": copy(self.obj)}
-
-    def is_self(self) -> bool:
-        return self.obj == self.user
 
     def prompt(self) -> Prompt:
         return Prompt(title=str(self.obj), button="Save")
@@ -131,8 +135,7 @@ class EndPassword(LinkPage):
         return Prompt(f"New password for {self.obj}", "End the password", [text], danger=True)
 
     def check(self) -> None:
-        if self.obj == self.user:
-            raise Refused(OWN)
+        super().check()
         if not can_sign_in(self.obj):
             raise Refused(f"{self.obj} cannot sign in.")
 
@@ -142,9 +145,7 @@ class EndPassword(LinkPage):
         return self.link()
 
 
-class RemoveSecondFactor(ActionPage):
-    obj: User
-
+class RemoveSecondFactor(OfAnother):
     def prompt(self) -> Prompt:
         title = "Remove the second factor"
         text = (
@@ -154,8 +155,7 @@ class RemoveSecondFactor(ActionPage):
         return Prompt(title, title, [text], danger=True)
 
     def check(self) -> None:
-        if self.obj == self.user:
-            raise Refused(OWN)
+        super().check()
         if second_factor.app_of(self.obj) is None:
             raise Refused(f"{self.obj} has no second factor.")
 
@@ -164,9 +164,7 @@ class RemoveSecondFactor(ActionPage):
         return f"The second factor of {self.obj} was removed."
 
 
-class EndSessions(ActionPage):
-    obj: User
-
+class EndSessions(OfAnother):
     def prompt(self) -> Prompt:
         text = (
             f"{self.obj} is signed out of every browser by the next click, and can sign in again. "
@@ -174,23 +172,15 @@ class EndSessions(ActionPage):
         )
         return Prompt("End all sessions", "End all sessions", [text], danger=True)
 
-    def check(self) -> None:
-        if self.obj == self.user:
-            raise Refused(OWN)
-
     def run(self) -> str:
         ended = sessions.end(self.obj, by=self.login)
         return f"{self.obj} was signed out." if ended else f"{self.obj} was not signed in."
 
 
-class Deactivate(ActionPage):
+class Deactivate(OfAnother):
     """The warning about workspaces without an admin must have been shown."""
 
-    obj: User
-
-    def check(self) -> None:
-        if self.obj == self.user:
-            raise Refused("You cannot deactivate your own account: ask another operator.")
+    own = "You cannot deactivate your own account: ask another operator."
 
     def prompt(self) -> Prompt:
         orphans = changes.solely_administered_by(self.obj)

@@ -14,8 +14,10 @@ from workspaces import changes, mails
 from workspaces.accounts import invitations
 from workspaces.admin.access import WorkspaceAction
 from workspaces.forms import ChosenForm, InvitationForm
-from workspaces.models import Invitation, Membership
+from workspaces.models import Membership
 from workspaces.permissions import is_operator, may_manage_members
+
+INVITATION = "admin/workspaces/workspace/invitation.txt"
 
 
 class PeoplePage(WorkspaceAction):
@@ -92,7 +94,8 @@ class Invite(PeoplePage):
         invitation, token = invitations.create(self.obj, email, by=self.user, mailed=mailed)
         link = f"{base_url(self.request)}{reverse('invitation')}?{urlencode({'token': token})}"
         if mailed:
-            self.mail(invitation, link)
+            facts = {"link": link, "invitation": invitation, "days": invitations.DAYS}
+            mails.send(self.request, f"Invitation to {self.obj}", INVITATION, facts, email)
             return f"An e-mail with the link is on its way to {email}."
         works = "It works once, within {} days, and makes its user admin of {}."
         return self.render_page(
@@ -107,16 +110,6 @@ class Invite(PeoplePage):
                 "that address.",
             ],
         )
-
-    def mail(self, invitation: Invitation, link: str) -> None:
-        facts = {
-            "link": link,
-            "invited_by": self.login,
-            "workspace": self.obj.name,
-            "days": invitations.DAYS,
-        }
-        template = "admin/workspaces/workspace/invitation.txt"
-        mails.send(self.request, f"Invitation to {self.obj}", template, facts, invitation.email)
 
 
 class RevokeInvitation(PeoplePage, Button):
