@@ -176,7 +176,7 @@ def remove_the_second_factor(ada: User) -> None:
 
 
 def use_a_recovery_code(ada: User) -> None:
-    [code, *_] = recovery_codes.make(ada, by=ADA)
+    [code, *_] = recovery_codes.make(ada)
     second_factor.verify(ada, code, refused=Action.LOGIN_FAILED)
 
 

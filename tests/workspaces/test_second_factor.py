@@ -145,7 +145,7 @@ def test_wrong_code_is_refused_recorded_and_delays_the_next(olga: User) -> None:
 
 def test_code_may_be_typed_in_groups_and_odd_ones_are_just_wrong(olga: User) -> None:
     device = app(olga)
-    recovery_codes.make(olga, by="root")
+    recovery_codes.make(olga)
     client, _ = enter_password(olga)
     for typed in ("", "x" * 41, "a\x00b", "²²²²²²", "1_2_3_"):
         TOTPDevice.objects.update(throttling_failure_count=0)
@@ -199,8 +199,8 @@ def test_operator_without_one_sets_it_up_before_anything_else(olga: User) -> Non
 
 def test_recovery_code_signs_in_once_and_is_recorded_and_hashed(olga: User, ada: User) -> None:
     app(olga)
-    theirs = recovery_codes.make(ada, by="root")[0]
-    first, second, *_ = codes = recovery_codes.make(olga, by=olga.username)
+    theirs = recovery_codes.make(ada)[0]
+    first, second, *_ = codes = recovery_codes.make(olga)
     stored = " ".join(StaticToken.objects.values_list("token", flat=True))
     assert not [each for each in codes if each in stored or each.replace("-", "") in stored]
     spelled = second.upper().replace("-", " ")
@@ -279,7 +279,7 @@ def test_required_second_factor_cannot_be_removed_by_its_user(olga: User) -> Non
 
 def test_new_recovery_codes_replace_the_former_ones(ada: User) -> None:
     app(ada)
-    old = recovery_codes.make(ada, by="root")[0]
+    old = recovery_codes.make(ada)[0]
     client = signed_in(ada)
     assert "no longer work" in body(client.get(CODES))
     new = shown_codes(client.post(CODES))

@@ -12,7 +12,6 @@ from django.contrib.admin import site
 from django.contrib.auth.models import User
 from django.db import IntegrityError
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.shortcuts import render
 from django.urls import reverse
 from django.utils.http import urlencode
 from django.views.decorators.cache import never_cache
@@ -24,6 +23,7 @@ from workspaces.accounts import invitations, steps
 from workspaces.accounts.forms import InvitedAccountForm
 from workspaces.accounts.invitations import NotOpen
 from workspaces.accounts.logins import with_login
+from workspaces.accounts.pages import render_page
 from workspaces.accounts.throttle import Attempt, Limit, TooManyAttempts, takes_password
 from workspaces.models import Invitation, can_sign_in
 
@@ -127,5 +127,4 @@ def render_invitation(
 ) -> HttpResponse:
     workspace = opened and opened.workspace
     title = f"Invitation to {workspace}" if workspace else "This invitation cannot be opened"
-    context = {**site.each_context(request), "title": title, "invitation": opened, **context}
-    return render(request, "admin/invitation.html", context)
+    return render_page(request, "admin/invitation.html", title=title, invitation=opened, **context)

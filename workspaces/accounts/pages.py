@@ -2,13 +2,12 @@ from typing import Any
 
 from django.contrib.admin import site
 from django.contrib.messages.views import SuccessMessageMixin
-from django.http import HttpRequest
-from django.template.response import TemplateResponse
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
 
 
-def render_page(request: HttpRequest, template: str, **context: Any) -> TemplateResponse:
-    request.current_app = site.name
-    return TemplateResponse(request, template, site.each_context(request) | context)
+def render_page(request: HttpRequest, template: str, **context: Any) -> HttpResponse:
+    return render(request, template, site.each_context(request) | context)
 
 
 class SitePage(SuccessMessageMixin):  # type: ignore[type-arg] # generic only in the stubs

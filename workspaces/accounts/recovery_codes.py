@@ -4,6 +4,7 @@ import hashlib
 import re
 import secrets
 from base64 import b32encode
+from textwrap import wrap
 
 from django.contrib.auth.models import User
 from django.db import transaction
@@ -18,7 +19,7 @@ _STORED_LENGTH = 16  # characters of a StaticToken: 80 bits of the hash
 
 
 @transaction.atomic
-def make(user: User, *, by: str) -> list[str]:
+def make(user: User) -> list[str]:
     """New codes; the former ones no longer work. Sessions that used one go on."""
     User.objects.select_for_update().get(pk=user.pk)  # one device, also of two requests at once
     device, _ = StaticDevice.objects.get_or_create(user=user, name="recovery codes")
@@ -26,7 +27,7 @@ def make(user: User, *, by: str) -> list[str]:
     device.throttle_reset()
     codes = [_random() for _ in range(CODES)]
     StaticToken.objects.bulk_create(StaticToken(device=device, token=stored(c)) for c in codes)
-    record(Action.RECOVERY_CODES_MADE, by=by, member=user.get_username())
+    record(Action.RECOVERY_CODES_MADE, by=user.get_username(), member=user.get_username())
     return codes
 
 
@@ -42,5 +43,4 @@ def stored(typed: str) -> str:
 
 
 def _random() -> str:
-    text = b32encode(secrets.token_bytes(_BYTES)).decode().lower()
-    return "-".join(text[start : start + 4] for start in range(0, len(text), 4))
+    return "-".join(wrap(b32encode(secrets.token_bytes(_BYTES)).decode().lower(), 4))

@@ -3,6 +3,7 @@
 import math
 import re
 from base64 import b32encode
+from textwrap import wrap
 
 from django.conf import settings
 from django.contrib.auth.models import AnonymousUser, User
@@ -18,8 +19,6 @@ from audit.record import record
 from workspaces import mails
 from workspaces.accounts import recovery_codes
 from workspaces.accounts.throttle import Attempt, too_many
-
-_APP_CODE = re.compile(r"[0-9]{6}")
 
 
 def is_required(user: User) -> bool:
@@ -57,31 +56,26 @@ def begin_set_up(user: User) -> None:
 
 
 def secret_of(app: TOTPDevice) -> str:
-    text = b32encode(app.bin_key).decode().rstrip("=")
-    return " ".join(text[start : start + 4] for start in range(0, len(text), 4))
+    return " ".join(wrap(b32encode(app.bin_key).decode().rstrip("="), 4))
 
 
-def confirm(user: User, typed: str, *, by: str) -> list[str]:
+def confirm(user: User, typed: str) -> list[str]:
     """Replaces the user's app by the one that is being set up, and returns new recovery codes.
 
     Raises ValidationError if the code is wrong, or if too many were.
     """
+    login = user.get_username()
     with transaction.atomic():
-        app = _verified(TOTPDevice, user, _plain(typed), confirmed=False)
-        if app is not None:
-            return _replace_app(user, app, by=by)
+        if app := _verified(TOTPDevice, user, _plain(typed), confirmed=False):
+            # Sessions that used another app, or a recovery code, end if they need a second factor.
+            TOTPDevice.objects.devices_for_user(user, confirmed=True).delete()
+            StaticDevice.objects.devices_for_user(user).delete()
+            app.confirmed = True
+            app.save()
+            record(Action.SECOND_FACTOR_ADDED, by=login, member=login)
+            mails.tell_account(user, Action.SECOND_FACTOR_ADDED.label, by=login)
+            return recovery_codes.make(user)
     raise ValidationError("The code is wrong. Is the time on your phone right?")
-
-
-def _replace_app(user: User, app: Device, *, by: str) -> list[str]:
-    # Sessions that used another app, or a recovery code, end if they need a second factor.
-    TOTPDevice.objects.devices_for_user(user, confirmed=True).delete()
-    StaticDevice.objects.devices_for_user(user).delete()
-    app.confirmed = True
-    app.save()
-    record(Action.SECOND_FACTOR_ADDED, by=by, member=user.get_username())
-    mails.tell_account(user, Action.SECOND_FACTOR_ADDED.label, by=by)
-    return recovery_codes.make(user, by=by)
 
 
 def verify(user: User, typed: str, *, refused: Action) -> Device:
@@ -91,7 +85,7 @@ def verify(user: User, typed: str, *, refused: Action) -> Device:
     """
     login = user.get_username()
     with transaction.atomic():
-        if _APP_CODE.fullmatch(_plain(typed)):
+        if re.fullmatch("[0-9]{6}", _plain(typed)):
             device = _verified(TOTPDevice, user, _plain(typed))
         else:
             device = _verified(StaticDevice, user, recovery_codes.stored(typed))

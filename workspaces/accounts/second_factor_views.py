@@ -16,13 +16,14 @@ from workspaces.accounts.pages import render_page
 from workspaces.accounts.sign_in import CodePage
 
 SET_UP = "Your second factor is set up."
-CRUMBS = [("Security", reverse_lazy("admin:security"))]
+CRUMBS: list[tuple[str, Any]] = [("Security", reverse_lazy("admin:security"))]
 
 
 class SetUp(CodePage):
     template_name = "admin/security/set_up.html"
     title = "Set up a second factor"
     back = ""  # the name of the page that it is begun on
+    crumbs: list[tuple[str, str]] = []
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
         app = second_factor.app_of(self.user, confirmed=False)
@@ -33,11 +34,12 @@ class SetUp(CodePage):
             "picture": picture.svg_data_uri(scale=5, dark="black", light="white"),
             "secret": second_factor.secret_of(app),
             "back": reverse(self.back),
+            "crumbs": self.crumbs,
         }
         return super().dispatch(request, *args, **kwargs)
 
     def check(self, code: str) -> list[str]:
-        return second_factor.confirm(self.user, code, by=self.user.get_username())
+        return second_factor.confirm(self.user, code)
 
 
 class SetUpAtSignIn(SetUp):
@@ -65,6 +67,7 @@ class SetUpAtSignIn(SetUp):
 
 class OwnSetUp(SetUp):
     back = "admin:security"
+    crumbs = CRUMBS
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
         if needed := password_needed(request):
@@ -74,9 +77,6 @@ class OwnSetUp(SetUp):
             second_factor.begin_set_up(self.user)
             return HttpResponseRedirect(request.path)
         return super().dispatch(request, *args, **kwargs)
-
-    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
-        return super().get_context_data(crumbs=CRUMBS, **kwargs)
 
     def after(self, found: list[str]) -> HttpResponse:
         django_otp.login(self.request, second_factor.app_of(self.user))
@@ -92,8 +92,8 @@ class OwnAction(ActionPage):
         if second_factor.app_of(self.user) is None:
             raise Refused(f"{self.user} has no second factor.")
 
-    def render_page(self, template: str, **context: Any) -> HttpResponse:
-        return render_page(self.request, template, crumbs=CRUMBS, back=self.back, **context)
+    def crumbs(self) -> list[tuple[str, str]]:
+        return CRUMBS
 
     @property
     def back(self) -> str:
@@ -106,7 +106,7 @@ class NewCodes(OwnAction):
         return Prompt("New recovery codes", "Make new codes", [text])
 
     def run(self) -> HttpResponse:
-        codes = recovery_codes.make(self.user, by=self.login)
+        codes = recovery_codes.make(self.user)
         mails.tell_account(self.user, Action.RECOVERY_CODES_MADE.label, by=self.login)
         return _codes_page(self.request, codes, self.back)
 
@@ -139,4 +139,4 @@ def _codes_page(request: HttpRequest, codes: list[str], next_url: str) -> HttpRe
             "your password manager. Only these work from now on."
         ],
         back=next_url,
-    ).render()
+    )
