@@ -166,7 +166,8 @@ class AuditEntryAdmin(LogAdmin):
             return []
         changes = self.get_queryset(request).filter(CHANGES)
         newest, _ = lists.page_after([changes], None, LATEST)
-        return [self.panel(request, "Last changes", newest, f"{reverse(LOG)}?kind=changes")]
+        url = reverse(LOG, query={"kind": "changes"})
+        return [self.panel(request, "Last changes", newest, url)]
 
     def get_urls(self) -> list[URLPattern]:
         view = self.admin_site.admin_view(self.export_view)
@@ -228,7 +229,7 @@ class AuditEntryAdmin(LogAdmin):
             return needed
         form = self.get_filter_form(request)
         if not form.is_valid():
-            return HttpResponseRedirect(f"{reverse(LOG)}?{request.GET.urlencode()}")
+            return HttpResponseRedirect(reverse(LOG, query=request.GET))
         workspace = snapshot_of(scope_of(request), form.cleaned_data["workspace_id__exact"])
 
         def make() -> Iterator[str]:

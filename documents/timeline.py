@@ -29,6 +29,7 @@ class Event:
     more: str = ""  # HTML
     kind: str = ""  # "download", "future", or "ended" if no signature can follow
     gap: str = ""  # since the event before, if that is long
+    is_dated: bool = True
 
 
 class Downloads(NamedTuple):
@@ -81,6 +82,11 @@ def timeline(
         if gap >= LONG:
             hours = gap // timedelta(hours=1)
             event.gap = f"{gap.days} days" if gap.days > 1 else f"{hours} hours"
+    # No field has when it was cancelled.
+    ended = document.get_status_display()
+    if document.status not in OPEN and ended not in {event.what for event in found}:
+        last = found[-1].at
+        found.append(Event(last, ended, "at an unknown time", "ended", is_dated=False))
     return found
 
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
-from urllib.parse import urlencode
 from uuid import UUID
 
 from django.contrib import admin
@@ -118,15 +117,19 @@ class SectionAdmin(admin.ModelAdmin):  # type: ignore[type-arg] # generic only i
         objects = found.distinct()[:2]
         if len(objects) == 1:
             return self.url_of(objects[0])
-        return f"{self.crumb()[1]}?{urlencode({'q': text})}" if objects else ""
+        return reverse(self.url_name("changelist"), query={"q": text}) if objects else ""
 
     def changelist_view(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        if (key := public_part(request.GET.get("q", ""))) not in ("", request.GET.get("q")):
-            # The browser's history keeps the target of a redirect, not what was redirected.
-            query = {**request.GET.dict(), "q": key}
-            return HttpResponseRedirect(f"{request.path}?{urlencode(query)}")
+        given = request.GET.dict()
+        # Without a whole key, and the fields that a form left empty. The browser's history keeps
+        # the target of a redirect, not what was redirected.
+        kept = {name: value for name, value in given.items() if value}
+        if key := public_part(given.get("q", "")):
+            kept["q"] = key
+        if kept != given:
+            return HttpResponseRedirect(reverse(self.url_name("changelist"), query=kept))
         context = {"title": capfirst(self.nouns), "warnings": self.warnings(request)}
         context |= extra_context or {}
         if self.list_class is None:

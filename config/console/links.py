@@ -1,7 +1,6 @@
 """Links between pages, by the names of their URLs."""
 
 from typing import Any
-from urllib.parse import urlencode
 from uuid import UUID
 
 from django.urls import reverse
@@ -21,7 +20,7 @@ WORKSPACE = "admin:workspaces_workspace_change"
 
 def filtered(name: str, **filters: Any) -> str:
     """The URL of a list, with these filters: `filtered(LOG, key_id__exact=…)`."""
-    return f"{reverse(name)}?{urlencode(filters)}"
+    return reverse(name, query=filters)
 
 
 def page_link(name: str, text: Any, id: Any) -> str:

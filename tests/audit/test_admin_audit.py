@@ -218,6 +218,12 @@ def test_a_link_to_another_log_keeps_the_days_and_not_what_happened(ada: Client)
     assert f'href="{HISTORY}?within=7d&amp;kind=downloads"' in html
 
 
+def test_fields_that_were_left_empty_do_not_stay_in_the_url(ada: Client) -> None:
+    sent = f"{HISTORY}?since=&until=&action__exact=&kind=changes&within="
+    assert ada.get(sent)["Location"] == f"{HISTORY}?kind=changes"
+    assert ada.get(f"{HISTORY}?since=&q=")["Location"] == HISTORY
+
+
 def test_audit_list_names_bad_filters(acme: Tenant, sam: Client, ada: Client) -> None:
     for query, field in MALFORMED:
         assert list(errors(sam, f"?{query}")) == [field], query

@@ -173,6 +173,17 @@ def test_timeline_says_how_many_days_nothing_happened(acme: Tenant, sam: Client)
     assert re.findall(r'<li class="gap">(.*)</li>', html) == ["59 days"]
 
 
+def test_timeline_says_how_a_document_ended(acme: Tenant, sam: Client) -> None:
+    """When it was cancelled, no field has."""
+    for status, ended in (("CANCELLED", "Cancelled"), ("DECLINED", "Declined")):
+        document = factories.document(acme.workspace, status)
+        timeline = text_of(body(sam.get(page_of(document)))).partition("What happened")[2]
+        assert f"{ended} at an unknown time Times of" in timeline
+        [last] = re.findall(r'<li class="ended">', body(sam.get(page_of(document))))
+    document = factories.document(acme.workspace, "COMPLETED")
+    assert "unknown time" not in body(sam.get(page_of(document)))
+
+
 def test_document_pages_have_each_document_once(acme: Tenant, sam: Client) -> None:
     made = factories.listed(
         acme.workspace, 120, created_at=lambda n: at(f"2026-01-{1 + n // 30:02} 00:00:00")
