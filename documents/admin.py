@@ -117,8 +117,8 @@ class DocumentAdmin(ScopedAdmin):
         return DocumentFilter(data)
 
     def find(self, request: HttpRequest, kind: Kind, text: str) -> str:
-        """Also the only one that a title, or a recipient’s e-mail, finds."""
-        if kind != Kind.TEXT or not self.shows_one_workspace(request):
+        """Also by a title, or a recipient’s e-mail, in the workspace that is looked at."""
+        if kind not in (Kind.RECIPIENT, Kind.TEXT) or not self.shows_one_workspace(request):
             return super().find(request, kind, text)
         return url_of_match(self.scope(request).workspace, text)
 

@@ -113,9 +113,11 @@ class DocumentFilter(LogFilter):
 
 
 def url_of_match(workspace: Workspace, text: str) -> str:
-    """The page of the document that the text finds; "" if it finds none, or several."""
+    """The page of the only document that the text finds, or the list of several; "" for none."""
     ids, older = DocumentFilter({WORKSPACE: workspace.pk, "q": text}).found(None, 2)
-    return reverse(DOCUMENT, args=ids) if len(ids) == 1 and not older else ""
+    if len(ids) == 1 and not older:
+        return reverse(DOCUMENT, args=ids)
+    return filtered(DOCUMENTS, **{"q": text, WORKSPACE: workspace.pk}) if ids or older else ""
 
 
 class DocumentList(FilteredList):
@@ -133,5 +135,5 @@ class DocumentList(FilteredList):
         if any(self.chips()):
             return "Nothing matches all of these filters."
         if text := self.form.cleaned_data.get("q"):
-            return f"No document has “{text}” in its title, or as a recipient’s whole e-mail."
+            return f"“{text}” is in no title, and is no recipient’s e-mail. Names are not searched."
         return "No documents."

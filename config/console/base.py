@@ -123,11 +123,9 @@ class SectionAdmin(admin.ModelAdmin):  # type: ignore[type-arg] # generic only i
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
         given = request.GET.dict()
-        # Without a whole key, and the fields that a form left empty. The browser's history keeps
-        # the target of a redirect, not what was redirected.
-        kept = {name: value for name, value in given.items() if value}
-        if key := public_part(given.get("q", "")):
-            kept["q"] = key
+        # Without whole keys, and the fields that a form left empty. The browser's history keeps the
+        # target of a redirect, not what was redirected.
+        kept = {name: public_part(value) or value for name, value in given.items() if value}
         if kept != given:
             return HttpResponseRedirect(reverse(self.url_name("changelist"), query=kept))
         context = {"title": capfirst(self.nouns), "warnings": self.warnings(request)}

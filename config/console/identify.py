@@ -21,7 +21,8 @@ class Kind(StrEnum):
     EVENT = "an event's id, without evt_"
     ID = "an id"
     REQUEST_ID = "an id without dashes, of a request if of nothing else"
-    EMAIL = "an e-mail address"
+    RECIPIENT = "an e-mail address, of a recipient"
+    EMAIL = "an e-mail address, of a user if of no recipient"
     ADDRESS = "an IP address"
     HOST = "a host's name"
     TEXT = "a name or a title"
@@ -68,6 +69,7 @@ def meanings(text: str) -> Iterator[tuple[Kind, str]]:
         for match in pattern.finditer(text):
             yield kind, match[1]
     if _EMAIL.fullmatch(text):
+        yield Kind.RECIPIENT, text
         yield Kind.EMAIL, text
     with suppress(ValueError):
         yield Kind.ADDRESS, str(ip_address(text))

@@ -34,7 +34,6 @@ LOGS = (
     ("Refused", REFUSED, None),
     ("Deliveries", DELIVERIES, None),
 )
-ZONES = [(name, name) for name in available_timezones()]
 # What a chip shows of an id, if a row has it.
 NAMES = {
     "workspace_id__exact": "workspace_name",
@@ -93,7 +92,7 @@ class LogFilter(forms.Form):
 
     workspace_id__exact = linked("Workspace")
     since, until = day("From"), day("To, inclusive")
-    zone = any_of("Time zone", ZONES, forms.HiddenInput)
+    zone = any_of("Time zone", [(each, each) for each in available_timezones()], forms.HiddenInput)
     within = any_of("Time", [(each, PERIODS[each][0]) for each in PERIODS], forms.HiddenInput)
 
     def clean_zone(self) -> str:

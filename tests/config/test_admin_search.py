@@ -13,7 +13,7 @@ from events.webhooks.models import Endpoint
 from tests.support import factories
 from tests.support.cast import page_of
 from tests.support.factories import Tenant, uid
-from tests.support.staff import DOCUMENTS, HISTORY, body, happened, member, of, signed_in
+from tests.support.staff import DOCUMENTS, HISTORY, body, happened, member, of, shown, signed_in
 from tests.support.usage import refused
 from tests.support.webhooks import endpoint, failed
 from workspaces.models import Workspace
@@ -113,12 +113,29 @@ def test_box_leads_from_a_person_an_address_a_host_and_a_name_to_one_page(
 
 
 def test_box_looks_for_anything_else_as_a_title(acme: Tenant, ada: Client) -> None:
-    lease, _ = factories.listed(acme.workspace, 2, title=lambda n: f"Lease {n}")
-    factories.recipient(lease, email="tenant@x.example")
-    assert target(ada, "lease") == f"{DOCUMENTS}?q=lease"
+    lease, other = factories.listed(acme.workspace, 2, title=lambda n: f"Lease {n}")
+    factories.recipient(lease, email="tenant@x.example", name="Tenant")
+    here = f"workspace_id__exact={acme.workspace.pk}"
+    assert target(ada, "lease") == f"{DOCUMENTS}?q=lease&{here}"
     assert target(ada, "lease 0") == target(ada, "tenant@x.example") == page_of(lease)
-    assert target(ada, "nothing") == f"{DOCUMENTS}?q=nothing"
-    assert "No document has “nothing” in its title" in body(ada.get(target(ada, "nothing")))
+    assert target(ada, "Tenant") == f"{DOCUMENTS}?q=Tenant"
+    html = body(ada.get(target(ada, "Tenant")))
+    assert "“Tenant” is in no title, and is no recipient’s e-mail. Names are not searched." in html
+
+
+def test_box_leads_an_admin_from_a_member_s_e_mail_to_the_documents_for_that_recipient(
+    acme: Tenant, ada: Client
+) -> None:
+    """Members are on the workspace's page, which is in the menu."""
+    first, second = factories.listed(acme.workspace, 2)
+    login = acme.admin.username
+    assert target(ada, login) == page_of(acme.workspace)
+    factories.recipient(first, email=login)
+    assert target(ada, login) == page_of(first)
+    factories.recipient(second, email=login.upper())
+    here = f"workspace_id__exact={acme.workspace.pk}"
+    assert target(ada, login) == f"{DOCUMENTS}?q={quote(login)}&{here}"
+    assert shown(ada, target(ada, login).removeprefix(DOCUMENTS), DOCUMENTS).result_list
 
 
 def pages_of_alike(*tenants: Tenant) -> list[str]:
