@@ -1,12 +1,13 @@
 """A thread writes what the process has counted: every few seconds, and when the process ends.
 
-No request waits for this. What is counted waits in memory while the database is out of reach. What
-the database refuses is lost.
+No request waits for this. What could not be written, such as while the database is out of reach,
+waits in memory. If the response to a commit is lost, it may be written twice.
 """
 
 import logging
 import threading
 import time
+from copy import copy
 from datetime import timedelta
 from multiprocessing.util import Finalize
 from typing import Any
@@ -15,7 +16,7 @@ from django.conf import settings
 from django.db import close_old_connections, connection, transaction
 from django.db.models import Q
 
-from apikeys.usage.middleware import BUFFER, Rows, fold
+from apikeys.usage.middleware import BUFFER, Batch, Rows, fold
 from apikeys.usage.models import TEXT_LENGTH, KeyUsage, RefusedRequest, clean
 from apikeys.usage.reasons import add_reasons
 from config.connections import UNAVAILABLE, fetch
@@ -24,24 +25,35 @@ logger = logging.getLogger(__name__)
 
 LOCK = 0x7265667573  # an arbitrary number, unique among our advisory locks
 _lock = threading.Lock()  # the end of the process waits for what the thread is writing
+_batch: Batch = ([], [])  # of the buffer; it stays here until it is written
 
 
 def flush() -> None:
+    global _batch
     with _lock:
-        if not (BUFFER.uses or BUFFER.refused):
-            return
         try:
-            with transaction.atomic():
-                # One process after the other: each sees what the ones before it have written.
-                fetch("SELECT FROM pg_advisory_xact_lock(%s)", [LOCK])
-                write(*BUFFER.take())
+            _write_batch()  # if it could not be written the last time
+            _batch = BUFFER.take()
+            _write_batch()
         except UNAVAILABLE as exc:
             logger.warning("The usage of keys is not written: %s", exc)
         except Exception:
             logger.exception("The usage of keys is lost")
+            _batch = [], []
+
+
+def _write_batch() -> None:
+    global _batch
+    if any(_batch):
+        with transaction.atomic():
+            # One process after the other: each sees what the ones before it have written.
+            fetch("SELECT FROM pg_advisory_xact_lock(%s)", [LOCK])
+            write(*_batch)
+        _batch = [], []
 
 
 def write(uses: list[KeyUsage], refused: list[RefusedRequest]) -> None:
+    refused = [copy(row) for row in refused]  # the rows themselves may have to be written again
     add_reasons(refused)  # which finds keys that have ended
     for row in refused:
         row.sent_digest = ""  # rows in the database have none

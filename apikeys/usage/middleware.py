@@ -30,6 +30,7 @@ SENT_LENGTH = 120  # of a refused request's path with its query, and of its user
 
 # By key or network and minute, then by what else is equal.
 Rows = dict[tuple[UUID | str, datetime], dict[Hashable, RefusedRequest]]
+Batch = tuple[list[KeyUsage], list[RefusedRequest]]
 
 
 class Buffer:
@@ -38,7 +39,7 @@ class Buffer:
         self.uses: dict[tuple[UUID, date], KeyUsage] = {}
         self.refused: Rows = {}
 
-    def take(self) -> tuple[list[KeyUsage], list[RefusedRequest]]:
+    def take(self) -> Batch:
         with self.lock:
             uses, refused = self.uses, self.refused
             self.uses, self.refused = {}, {}

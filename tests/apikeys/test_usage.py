@@ -1,5 +1,7 @@
 """The usage of keys: counted in the process, written every few seconds, read by pages."""
 
+import threading
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from types import ModuleType
 from typing import Any
@@ -12,14 +14,16 @@ from django.utils import timezone
 from apikeys.keys import today
 from apikeys.usage import purge, report
 from apikeys.usage.middleware import BUFFER
-from apikeys.usage.models import KeyUsage
+from apikeys.usage.models import KeyUsage, RefusedRequest
 from apikeys.usage.report import Usage
 from config.api.active_key import ActiveKey
 from config.request.context import Notes
 from tests.support import factories
 from tests.support.cast import spend
 from tests.support.client import get
+from tests.support.database import locked, waiting_for_lock
 from tests.support.factories import Tenant, uid
+from tests.support.server import end_connections, eventually
 from tests.support.usage import usage_of, used
 
 ADDRESS = "127.0.0.1"  # of requests in process
@@ -110,6 +114,32 @@ def test_usage_waits_for_the_database_and_what_it_refuses_is_lost(
         "The usage of keys is lost",
     ]
     assert KeyUsage.objects.get().ok == 3
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("end", [lambda: None, end_connections])
+def test_what_could_not_be_written_is_written_once_later(
+    flusher: ModuleType, caplog: pytest.LogCaptureFixture, end: Callable[[], Any]
+) -> None:
+    """The lock times out, or the connection is cut off."""
+    assert eventually(lambda: timezone.now().second < 50)  # all in one minute
+    unknown, flush = f"Bearer dtd_{'Z' * 40}", threading.Thread(target=flusher.flush)
+    count()
+    get("/api/v1/me", unknown)
+    with locked("usage_keyusage"):
+        flush.start()
+        assert eventually(waiting_for_lock)
+        count()
+        get("/api/v1/me", unknown)
+        end()
+        flush.join()
+    assert [each.levelname for each in caplog.records] == ["WARNING"]
+    flusher.flush()
+    flusher.flush()
+    assert KeyUsage.objects.get().ok == 2
+    row = RefusedRequest.objects.get()
+    assert (row.requests, len(row.request_ids)) == (2, 2)
+    assert row.reason == "No key of this service begins with dtd_ZZZZZZZZ."
 
 
 def test_last_use_has_its_time_address_and_client_without_secrets(
