@@ -50,7 +50,7 @@ class KeyPage(ObjectPage):
         return {
             "title": self.obj,
             "key": key,
-            "usage": report.panel(report.of_all(KeyUsage.objects.filter(key_id=key.id)), **of),
+            "usage": report.panel(KeyUsage.objects.filter(key_id=key.id), **of),
             "lines": log.lines(self.request, refused[:REFUSED_SHOWN]),
             "refused_url": filtered(REFUSED, **of),
             "addresses": report.addresses(key.id),

@@ -86,7 +86,8 @@ class ApiKeyAdmin(ScopedAdmin):
     def panels(self, request: HttpRequest) -> list[SafeString]:
         """Thirty days of the workspace, and of its keys, most used first."""
         workspace = own_scope(request).workspace
-        days = report.by_key(KeyUsage.objects.filter(workspace_id=workspace.pk))
+        usage = KeyUsage.objects.filter(workspace_id=workspace.pk)
+        days = report.by_key(usage)
         requests = {key_id: report.total(each.values()).requests for key_id, each in days.items()}
         keys = [
             key
@@ -96,8 +97,7 @@ class ApiKeyAdmin(ScopedAdmin):
         keys.sort(key=lambda key: -requests.get(key.pk, 0))
         rows = with_usage(keys[:SHOWN], days)
         others = sum(requests.values()) - sum(row["usage"].requests for row in rows)
-        all_keys = report.together(days.values())
         return [
-            report.panel(all_keys, workspace.name, workspace_id__exact=workspace.pk),
+            report.panel(usage, workspace.name, workspace_id__exact=workspace.pk),
             render_to_string("admin/apikeys/panel.html", {"rows": rows, "others": others}),
         ]

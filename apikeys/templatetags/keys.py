@@ -20,7 +20,7 @@ register = template.Library()
 def usage_of(workspace: Workspace) -> SafeString:
     """HTML: the requests of the last thirty days."""
     rows = KeyUsage.objects.filter(workspace_id=workspace.pk)
-    return report.panel(report.of_all(rows), "Requests", workspace_id__exact=workspace.pk)
+    return report.panel(rows, "Requests", workspace_id__exact=workspace.pk)
 
 
 @register.simple_tag

@@ -29,26 +29,22 @@ _batch: Batch = ([], [])  # of the buffer; it stays here until it is written
 
 
 def flush() -> None:
+    """Writes a batch: the one that could not be written the last time, or the next."""
     global _batch
     with _lock:
+        _batch = _batch if any(_batch) else BUFFER.take()
+        if not any(_batch):
+            return
         try:
-            _write_batch()  # if it could not be written the last time
-            _batch = BUFFER.take()
-            _write_batch()
+            with transaction.atomic():
+                # One process after the other: each sees what the ones before it have written.
+                fetch("SELECT FROM pg_advisory_xact_lock(%s)", [LOCK])
+                write(*_batch)
         except UNAVAILABLE as exc:
             logger.warning("The usage of keys is not written: %s", exc)
+            return
         except Exception:
             logger.exception("The usage of keys is lost")
-            _batch = [], []
-
-
-def _write_batch() -> None:
-    global _batch
-    if any(_batch):
-        with transaction.atomic():
-            # One process after the other: each sees what the ones before it have written.
-            fetch("SELECT FROM pg_advisory_xact_lock(%s)", [LOCK])
-            write(*_batch)
         _batch = [], []
 
 
@@ -110,11 +106,8 @@ def write_refused(rows: list[RefusedRequest]) -> None:
     """Adds the rows to those of their minutes."""
     of_keys = Q(key_id__in={row.key_id for row in rows if row.key_id})
     of_networks = Q(key_id=None, address__in={row.address for row in rows})
-    written = RefusedRequest.objects.filter(
-        of_keys | of_networks,
-        created_at__gte=min(row.minute for row in rows),
-        created_at__lt=max(row.minute for row in rows) + timedelta(minutes=1),
-    )
+    since = min(row.created_at for row in rows) - timedelta(minutes=1)
+    written = RefusedRequest.objects.filter(of_keys | of_networks, created_at__gte=since)
     folded: Rows = {}
     for row in written.order_by("created_at", "id"):
         fold(row, folded)
@@ -137,4 +130,5 @@ def _run() -> None:
 def start() -> None:
     threading.Thread(target=_run, name="usage", daemon=True).start()
     # At the end of a worker: a child of multiprocessing ends with `os._exit`, which skips atexit.
-    Finalize(None, flush, exitpriority=1)
+    for _ in range(2):  # a batch that waits, and the rest
+        Finalize(None, flush, exitpriority=1)

@@ -14,7 +14,7 @@ from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.utils.encoding import escape_uri_path
 
-from apikeys.usage.models import ADDRESS_LENGTH, TEXT_LENGTH, KeyUsage, RefusedRequest, clean
+from apikeys.usage.models import TEXT_LENGTH, KeyUsage, RefusedRequest, clean
 from audit.snapshots import KeySnapshot
 from config.api.active_key import ActiveKey
 from config.api.errors import ApiError
@@ -58,7 +58,7 @@ class Buffer:
             use.downloads += download
             use.busiest = max(use.busiest, notes.minute_count)
             use.last_at, use.user_agent = now, client
-            use.address = notes.client_address[:ADDRESS_LENGTH]
+            use.address = notes.client_address
 
     def refuse(self, row: RefusedRequest) -> None:
         """Of a flood from many networks, only the log has the rest."""
@@ -120,24 +120,21 @@ def _count(request: HttpRequest, response: HttpResponseBase) -> None:
         client = request.META.get("HTTP_USER_AGENT", "")
         BUFFER.count(notes.key, now, notes, client, ok=status < 400, download=download)
     if notes.error and "Error-Code" in response:  # of the API, not of a page or of /readyz
-        BUFFER.refuse(_row(request, status, now, notes, notes.error))
+        BUFFER.refuse(_row(request, now, notes, notes.error))
 
 
-def _row(
-    request: HttpRequest, status: int, now: datetime, notes: Notes, error: ApiError
-) -> RefusedRequest:
+def _row(request: HttpRequest, now: datetime, notes: Notes, error: ApiError) -> RefusedRequest:
     """What is known without a query; of what was sent as a key, only the public part is kept."""
-    address = notes.client_address[:ADDRESS_LENGTH]
-    query = without_names(request) if status in (400, 404) else ""  # the reason may be there
+    query = without_names(request) if error.status_code in (400, 404) else ""  # it may say why
     row = RefusedRequest(
         created_at=now,
         last_at=now,
         request_ids=[UUID(notes.request_id)],
-        status=status,
+        status=error.status_code,
         response_text=clean(str(error.detail), TEXT_LENGTH),
         reason=clean(notes.reason, TEXT_LENGTH),
         key_prefix=notes.key_prefix or "",
-        address=address if notes.key else network_of(address),
+        address=notes.client_address if notes.key else network_of(notes.client_address),
         user_agent=clean(request.META.get("HTTP_USER_AGENT"), SENT_LENGTH),
         method=clean(request.method, 20),
         path=clean(escape_uri_path(request.path) + query, SENT_LENGTH),

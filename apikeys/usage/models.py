@@ -25,7 +25,7 @@ def clean(text: str | None, length: int) -> str:
 
 
 class KeyUsage(models.Model):
-    """The requests of a key on a day (UTC)."""
+    """The requests of a key on a day (UTC); of pages, also of many keys or days."""
 
     pk = models.CompositePrimaryKey("key_id", "day")
     key_id = models.UUIDField()
@@ -46,6 +46,14 @@ class KeyUsage(models.Model):
 
     def __str__(self) -> str:
         return f"{self.key_id} on {self.day}"
+
+    @property
+    def requests(self) -> int:
+        return self.ok + self.refused
+
+    @property
+    def refused(self) -> int:
+        return self.errors + self.limited
 
 
 class RefusedRequest(models.Model):
@@ -98,12 +106,9 @@ class RefusedRequest(models.Model):
         vars(self).update(vars(key))
 
     @property
-    def minute(self) -> datetime:
-        return self.created_at.replace(second=0, microsecond=0)
-
-    @property
     def subject(self) -> tuple[UUID | str, datetime]:
-        return self.key_id or self.address, self.minute
+        """The key or network and the minute, which have a limited number of rows."""
+        return self.key_id or self.address, self.created_at.replace(second=0, microsecond=0)
 
     @property
     def public_reason(self) -> str:

@@ -1,9 +1,9 @@
 """What pages show of the usage of keys and of refused requests, but for the last few seconds."""
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from datetime import date, timedelta
-from typing import Any, NamedTuple
+from typing import Any
 from uuid import UUID
 
 from django.db.models import Max, QuerySet, Sum
@@ -33,23 +33,7 @@ LOOKS = {
 }
 
 
-class Usage(NamedTuple):
-    ok: int = 0
-    errors: int = 0
-    limited: int = 0
-    downloads: int = 0
-    busiest: int = 0
-
-    @property
-    def requests(self) -> int:
-        return self.ok + self.refused
-
-    @property
-    def refused(self) -> int:
-        return self.errors + self.limited
-
-
-Days = dict[date, Usage]  # those of the last 30, today included, that have any
+Days = dict[date, KeyUsage]  # those of the last 30, today included, that have any
 
 
 def last_days() -> list[date]:
@@ -58,9 +42,8 @@ def last_days() -> list[date]:
 
 def by_key(rows: QuerySet[KeyUsage]) -> dict[UUID, Days]:
     found: dict[UUID, Days] = defaultdict(dict)
-    recent = rows.filter(day__in=last_days())
-    for key_id, day, *usage in recent.values_list("key_id", "day", *Usage._fields):
-        found[key_id][day] = Usage(*usage)
+    for row in rows.filter(day__in=last_days()).only(*SUMMED, "busiest"):
+        found[row.key_id][row.day] = row
     return found
 
 
@@ -69,7 +52,7 @@ def of_all(rows: QuerySet[KeyUsage]) -> Days:
     sums = {name: Sum(name) for name in SUMMED}
     by_day = rows.filter(day__in=last_days()).values("day")
     found: Any = by_day.annotate(**sums, busiest=Max("busiest"))
-    return {each.pop("day"): Usage(**each) for each in found}
+    return {each["day"]: KeyUsage(**each) for each in found}
 
 
 def addresses(key_id: UUID) -> list[KeyUsage]:
@@ -79,25 +62,22 @@ def addresses(key_id: UUID) -> list[KeyUsage]:
     return sorted(found.values(), key=lambda row: row.last_at, reverse=True)
 
 
-def together(keys: Collection[Days]) -> Days:
-    return {day: total(each.get(day, Usage()) for each in keys) for day in last_days()}
-
-
-def total(usage: Iterable[Usage]) -> Usage:
+def total(usage: Iterable[KeyUsage]) -> KeyUsage:
     found = list(usage)
     sums = {name: sum(getattr(each, name) for each in found) for name in SUMMED}
-    return Usage(**sums, busiest=max((each.busiest for each in found), default=0))
+    return KeyUsage(**sums, busiest=max((each.busiest for each in found), default=0))
 
 
 def chart(days: Days, *, small: bool = False) -> SafeString:
     """A bar for each day; "" if there were requests on fewer than two."""
-    by_day = [(day, days.get(day, Usage())) for day in last_days()]
+    by_day = [(day, days.get(day, KeyUsage())) for day in last_days()]
     bars = [Bar(f"{day:%-d %b}", each.ok, each.refused) for day, each in by_day]
     return bar_chart(bars, label="Requests by day", names=NAMES, small=small)
 
 
-def panel(days: Days, name: str = "", **of: Any) -> SafeString:
+def panel(rows: QuerySet[KeyUsage], name: str = "", **of: Any) -> SafeString:
     """HTML: the figures and the chart. `of` narrows the refused requests that they link to."""
+    days = of_all(rows)
     usage = total(days.values())
     context = {
         "name": name,

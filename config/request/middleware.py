@@ -135,4 +135,4 @@ def client_address(request: HttpRequest) -> str:
         with contextlib.suppress(ValueError):
             address = ip_address(text.strip().partition("%")[0])  # without the zone
             return str(getattr(address, "ipv4_mapped", None) or address)
-    return direct
+    return ""

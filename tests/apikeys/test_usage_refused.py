@@ -374,7 +374,7 @@ def test_flood_from_many_networks_is_bounded_and_each_request_of_a_key_is_counte
     assert [row.requests for row in networks] == [2, 2, 2]
     rows = RefusedRequest.objects.filter(key_id=acme.key.pk)
     assert sum(row.requests + row.others for row in rows) == 25
-    assert usage_of(acme.key.pk).refused == 25
+    assert usage_of(acme.key.pk).errors == 25
 
 
 def test_refusals_cost_no_query_before_the_response(acme: Tenant, flusher: ModuleType) -> None:

@@ -112,6 +112,11 @@ def test_client_address_is_the_entry_of_the_first_of_our_proxies(
     assert client_address(factory.get("/", headers={"X-Forwarded-For": sent})) == address
 
 
+@pytest.mark.parametrize("sent", ["", "unix:/run/documents-api/1.sock", "x" * 100])
+def test_client_address_is_none_if_the_server_knows_none(sent: str) -> None:
+    assert client_address(RequestFactory(REMOTE_ADDR=sent).get("/")) == ""
+
+
 OTHER_HEADERS = {  # that proxies add, or their clients
     "Forwarded": f"for={V4};proto=http;host=evil.example, for=unknown",
     "X-Real-IP": "1.1.1.1",

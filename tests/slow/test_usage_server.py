@@ -5,12 +5,11 @@ from pathlib import Path
 from django.conf import settings
 
 from apikeys.usage.models import RefusedRequest
-from apikeys.usage.report import Usage
 from config import env
 from tests.support.database import locked
 from tests.support.factories import Tenant
 from tests.support.server import UNKNOWN_KEY, Server, eventually, running
-from tests.support.usage import find_request, usage_of
+from tests.support.usage import Usage, find_request, usage_of
 
 NOT_WRITTEN = "The usage of keys is not written"
 

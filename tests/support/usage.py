@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from datetime import timedelta
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 import pytest
@@ -47,10 +47,20 @@ def used(key_id: UUID, workspace_id: UUID, days_ago: int = 0, **counts: Any) -> 
     return KeyUsage.objects.create(**usage, **counts)
 
 
-def usage_of(key_id: UUID) -> report.Usage:
-    """The usage of a key in the last 30 days, without its busiest minute."""
-    found = report.total(report.by_key(KeyUsage.objects.all())[key_id].values())
-    return found._replace(busiest=0)
+class Usage(NamedTuple):
+    ok: int = 0
+    errors: int = 0
+    limited: int = 0
+    downloads: int = 0
+
+
+def numbers(usage: KeyUsage) -> Usage:
+    return Usage(*(getattr(usage, name) for name in Usage._fields))
+
+
+def usage_of(key_id: UUID) -> Usage:
+    """The usage of a key in the last 30 days."""
+    return numbers(report.total(report.by_key(KeyUsage.objects.all())[key_id].values()))
 
 
 def find_request(request_id: str) -> list[RefusedRequest]:
