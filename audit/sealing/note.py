@@ -46,18 +46,15 @@ class Horizon:
         return Horizon(self.next_complete_to, newest_id, xmax)
 
 
-def open_note(note: str, keys: Sequence[PublicKey]) -> str:
-    """The text of a note. Raises NoteError if none of the keys has signed it, or it is no note."""
+def signer(note: str, keys: Sequence[PublicKey]) -> PublicKey:
+    """The key that has signed a note; raises NoteError if none has, or it is no note."""
     text, _, signatures = note.rpartition("\n\n")
-    text += "\n"
-    if not signatures.endswith("\n"):
-        raise NoteError("this is no note, or it was cut short")
-    for line in signatures[:-1].split("\n"):
+    for line in signatures.split("\n"):
         name, _, encoded = line.removeprefix(SIGNATURE).rpartition(" ")
         signed = decode(encoded)
         for key in keys:
-            if (key.name, key.id) == (name, signed[:4]) and key.has_signed(text, signed[4:]):
-                return text
+            if (key.name, key.id) == (name, signed[:4]) and key.has_signed(f"{text}\n", signed[4:]):
+                return key
     raise NoteError("no known key has signed this checkpoint")
 
 
@@ -79,18 +76,14 @@ class Statement:
     @classmethod
     def opened(cls, note: str, keys: Sequence[PublicKey]) -> "Statement":
         """Raises NoteError if none of the keys has signed it, or it is no checkpoint."""
-        return cls.parse(open_note(note, keys))
+        signer(note, keys)
+        return cls.unchecked(note)
 
     @classmethod
     def unchecked(cls, note: str) -> "Statement":
         """Like `opened`, but signatures are not checked."""
-        return cls.parse(note.rpartition("\n\n")[0] + "\n")
-
-    @classmethod
-    def parse(cls, text: str) -> "Statement":
-        """Reads the text of a checkpoint; raises NoteError if it is anything else."""
         try:
-            origin, size, root, time, extension, *_ = text.split("\n")
+            origin, size, root, time, extension, *_ = note.rpartition("\n\n")[0].split("\n")
             found = _HORIZON.fullmatch(extension)
             if not (size.isascii() and size.isdigit() and time.startswith(_TIME) and found):
                 raise NoteError("this is no checkpoint")

@@ -20,7 +20,7 @@ from audit.sealing import checkpoints
 from audit.sealing.checkpoints import Newest
 from audit.sealing.keys import NoteError, PublicKey
 from audit.sealing.leaves import TRUSTED, LeafRow, read_leaves
-from audit.sealing.note import Statement
+from audit.sealing.note import Statement, signer
 from audit.sealing.state import EVER, LATE_SECONDS
 from audit.sealing.tree import STORED_BITS, Frontier
 from config.management.progress import Progress
@@ -214,7 +214,7 @@ class Verifier:
     def _signed(self, note: str | None) -> bool:
         """Whether a known key has signed the note; None is one that was checked before."""
         with suppress(NoteError):
-            return note is None or bool(Statement.opened(note, self._keys))
+            return note is None or bool(signer(note, self._keys))
         return False
 
     def _check_subtrees(self, computed: Sequence[tuple[int, int, bytes]]) -> None:

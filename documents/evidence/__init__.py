@@ -7,19 +7,18 @@ import json
 from base64 import b64encode
 from collections.abc import Callable, Iterator
 from itertools import chain, islice
-from typing import Any
 
 from django.core.exceptions import ImproperlyConfigured
 from django.db import connection, transaction
+from django.db.models import OuterRef, Subquery
 from django.utils import timezone
 
-from audit.models import Action, Checkpoint
+from audit.models import Action, Leaf
 from audit.record import record
 from audit.sealing import checkpoints
-from audit.sealing.checkpoints import Newest
 from audit.sealing.keys import PublicKey, public_keys, set_up
 from audit.sealing.leaves import COLUMNS, TRUSTED, data_of, read_columns
-from audit.sealing.note import Statement
+from audit.sealing.note import Statement, signer
 from audit.sealing.tree import StoredTree, TreeDamaged, leaf_hash, root_of_proof
 from config.request.context import actor
 from documents.evidence.facts import Trail, time_text
@@ -27,13 +26,6 @@ from documents.evidence.facts import Trail, time_text
 FORMAT = "document-evidence/1"
 BATCH = 500  # entries that are read and sent at a time
 
-_ENTRIES = """
-    SELECT entry.id, leaf.index FROM public.audit_auditentry AS entry
-    LEFT JOIN public.audit_leaf AS leaf ON leaf.entry_id = entry.id AND leaf.index < %(size)s
-    WHERE document_id = %(document_id)s AND workspace_id IS NOT NULL
-        AND (%(everything)s OR workspace_id = ANY(%(workspaces)s::uuid[]))
-    ORDER BY leaf.index, entry.id
-"""
 _DATA = f"SELECT id, {COLUMNS} FROM public.audit_auditentry AS entry WHERE id = ANY(%s)"  # noqa: S608 - made of constants
 
 
@@ -63,9 +55,8 @@ def export(trail: Trail, *, most: int | None = None) -> Iterator[str]:
             f"The document has more than {most:,} entries, too many for a page. The operator can "
             f"make the file with `manage.py export_evidence {trail.document_id}`."
         )
-    newest, key = _newest_checkpoint()
     try:
-        file = _File(trail, newest, key)
+        file = _File(trail, *_newest_checkpoint())
         parts = file.parts()
         first = list(islice(parts, 2))
     except TreeDamaged as exc:
@@ -83,27 +74,28 @@ def export(trail: Trail, *, most: int | None = None) -> Iterator[str]:
     return chain(first, parts)
 
 
-def _newest_checkpoint() -> tuple[Newest, PublicKey]:
+def _newest_checkpoint() -> tuple[Statement, str, PublicKey]:
+    """What it says, its note, and the key that has signed that."""
     if not set_up():
         raise EvidenceRefused(
             "The audit log of this installation is not sealed, so nothing can be proven."
         )
-    if not Checkpoint.objects.exists():
-        raise EvidenceRefused(
-            "No entry is sealed yet, so nothing can be proven. The operator has to run "
-            "`manage.py seal_audit`."
-        )
     try:
-        signed = [(checkpoints.newest([key]), key) for key in public_keys()]
+        keys = public_keys()
     except ImproperlyConfigured as exc:
         raise EvidenceRefused(str(exc)) from exc
-    newest, key = max(signed, key=lambda each: each[0].size)
-    if not newest.note:
+    newest = checkpoints.newest(keys)
+    if newest.statement:
+        return newest.statement, newest.note, signer(newest.note, keys)
+    if newest.unsigned:
         raise EvidenceRefused(
             "None of AUDIT_PUBLIC_KEYS has signed the newest checkpoint. Add the key that has; "
             "`manage.py verify_audit` says whether the audit log is damaged."
         )
-    return newest, key
+    raise EvidenceRefused(
+        "No entry is sealed yet, so nothing can be proven. The operator has to run "
+        "`manage.py seal_audit`."
+    )
 
 
 class _File:
@@ -121,22 +113,17 @@ class _File:
     """
 
     @transaction.atomic(durable=True)
-    def __init__(self, trail: Trail, newest: Newest, key: PublicKey) -> None:
-        self._statement = Statement.opened(newest.note, [key])
+    def __init__(self, trail: Trail, statement: Statement, note: str, key: PublicKey) -> None:
+        self._statement = statement
         self._tree = StoredTree()
         with connection.cursor() as cursor:
             cursor.execute(f"SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY; {TRUSTED}")
-            values: dict[str, Any] = {
-                "document_id": trail.document_id,
-                "everything": trail.scope.everything,
-                "workspaces": trail.workspaces,
-                "size": newest.size,
-            }
-            cursor.execute(_ENTRIES, values)
-            rows = cursor.fetchall()
+        leaf = Leaf.objects.filter(entry_id=OuterRef("pk"), index__lt=statement.size)
+        entries = trail.entries.annotate(leaf=Subquery(leaf.values("index"))).order_by("leaf", "pk")
+        rows = list(entries.values_list("pk", "leaf"))
         self.sealed = {id: index for id, index in rows if index is not None}
         self.unsealed = [id for id, index in rows if index is None]
-        if self.unsealed and self.unsealed[0] <= newest.horizon.complete_to:
+        if self.unsealed and self.unsealed[0] <= statement.horizon.complete_to:
             raise TreeDamaged(f"entry {self.unsealed[0]} was added later, or lost its leaf")
         self._facts = {
             "format": FORMAT,
@@ -144,7 +131,7 @@ class _File:
             "document_id": str(trail.document_id),
             "document": trail.document_facts(),
             "files": trail.files(),
-            "checkpoint": newest.note,
+            "checkpoint": note,
             "public_key": str(key),
         }
 

@@ -1,10 +1,9 @@
 """What an evidence file says of the document itself; the tree does not prove this part."""
 
 from datetime import datetime
+from functools import cached_property
 from typing import Any
 from uuid import UUID
-
-from django.db.models import QuerySet
 
 from audit.models import NEWEST_FIRST, AuditEntry
 from audit.scope import Scope
@@ -22,23 +21,18 @@ class Trail:
 
     def __init__(self, document_id: UUID, scope: Scope) -> None:
         self.document_id = document_id
-        self.scope = scope
-        self.workspaces = [] if scope.everything else list(scope.own.values_list("pk", flat=True))
-
-    @property
-    def document(self) -> Document | None:
-        """The document, also a deleted one; None if its row does not exist any more."""
-        documents = Document.objects.filter(self.scope.visible(), pk=self.document_id)
-        return documents.select_related("workspace", *FILE_TYPES).first()
-
-    @property
-    def entries(self) -> QuerySet[AuditEntry]:
-        return AuditEntry.objects.filter(
-            self.scope.visible(), document_id=self.document_id, workspace_id__isnull=False
+        self._documents = Document.objects.filter(scope.visible(), pk=document_id)
+        self.entries = AuditEntry.objects.filter(
+            scope.visible(), document_id=document_id, workspace_id__isnull=False
         )
 
+    @cached_property
+    def document(self) -> Document | None:
+        """The document, also a deleted one; None if its row does not exist any more."""
+        return self._documents.select_related("workspace", *FILE_TYPES).first()
+
     def exists(self) -> bool:
-        return self.document is not None or self.entries.exists()
+        return self._documents.exists() or self.entries.exists()
 
     def snapshots(self) -> tuple[WorkspaceSnapshot, DocumentSnapshot]:
         """For an entry about the document; from its newest one if its row is gone."""
@@ -65,19 +59,14 @@ class Trail:
 
     def files(self) -> list[dict[str, Any]]:
         """The document's files; then earlier ones, which only its entries name."""
-        document = self.document
         found: dict[tuple[str, str], dict[str, Any]] = {}
         for type_ in ("original", "signed", "certificate"):
-            if stored := document and getattr(document, type_):
+            if stored := getattr(self.document, type_, None):
                 found[type_, stored.sha256] = {
                     "size": stored.size,
                     "stored_at": time_text(stored.created_at),
                 }
+        named = self.entries.exclude(file_sha256="").values_list("file_type", "file_sha256")
         earlier: dict[str, Any] = {"size": None, "stored_at": None}
-        found |= dict.fromkeys(sorted(self._named_files() - found.keys()), earlier)
+        found |= dict.fromkeys(sorted(set(named.distinct()) - found.keys()), earlier)
         return [{"type": type_, "sha256": sha, **rest} for (type_, sha), rest in found.items()]
-
-    def _named_files(self) -> set[tuple[str, str]]:
-        """(type, SHA-256) of the files that the entries name."""
-        of_files = self.entries.exclude(file_sha256="")
-        return set(of_files.values_list("file_type", "file_sha256").distinct())

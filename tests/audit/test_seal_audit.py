@@ -20,7 +20,7 @@ from django.db import connection
 from audit.models import AuditEntry, Checkpoint, Subtree
 from audit.sealing import sealer as sealing
 from audit.sealing.keys import PrivateKey
-from audit.sealing.note import Statement, open_note, read_notes
+from audit.sealing.note import Statement, read_notes, signer
 from audit.sealing.sealer import Sealer, SealRefused
 from audit.sealing.tree import StoredTree
 from tests.support.seals import KEY, check_tree, complete_to, forget, seal, sealed_ids, written
@@ -180,7 +180,7 @@ def test_a_new_key_signs_on_if_the_old_one_is_known() -> None:
         seal(Sealer(new, [], None))
     assert seal(Sealer(new, [KEY.public], None)) == 1
     newest = Checkpoint.objects.order_by("-size")[0]
-    assert open_note(newest.note, [new.public])
+    assert signer(newest.note, [new.public])
 
 
 def test_a_restored_database_is_sealed_on_demand(witness: Path) -> None:

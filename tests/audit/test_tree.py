@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from audit.sealing import tree as merkle
 from audit.sealing.keys import NoteError, PrivateKey, PublicKey
-from audit.sealing.note import Horizon, Statement, open_note, read_notes
+from audit.sealing.note import Horizon, Statement, read_notes
 from audit.sealing.tree import Frontier
 from audit.sealing.witnesses import AppendedFile
 
@@ -92,7 +92,7 @@ def test_checkpoint_is_a_note_that_its_key_opens() -> None:
         "",
     ]
     assert note.splitlines()[-1].startswith("— documents.example.com/audit ")
-    assert Statement.parse(open_note(note, [KEY.public])) == STATEMENT
+    assert Statement.opened(note, [KEY.public]) == STATEMENT
 
 
 @pytest.mark.parametrize("number", ["8", "12", "9001"])
@@ -131,7 +131,7 @@ def test_a_note_with_another_character_is_refused(data: st.DataObject) -> None:
     changed = note[:position] + character + note[position + 1 :]
     if changed != note:
         with pytest.raises(NoteError):
-            Statement.parse(open_note(changed, [KEY.public]))
+            Statement.opened(changed, [KEY.public])
 
 
 def test_a_checkpoint_that_was_cut_short_is_skipped(tmp_path: Path) -> None:
