@@ -10,21 +10,18 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
-from django.db import connection
-
 from audit.models import WRITTEN, Action, AuditEntry
 from audit.snapshots import DocumentSnapshot, FileSnapshot, KeySnapshot, WorkspaceSnapshot
 from config.connections import fetch
 from config.request.context import client_info, request_id
-from config.request.redaction import contains_raw_key, cut_raw_keys, redact, redact_sent
+from config.request.redaction import cut_raw_keys, redact, redact_sent
 
 USER_AGENT_LENGTH = 500  # characters that are stored
 PERSON_LENGTH = 254
 DETAIL_LENGTH = 1000
-_COLUMNS = ", ".join(WRITTEN)
 _INSERT = f"""
-    INSERT INTO "audit_auditentry" ({_COLUMNS})
-    VALUES ({", ".join("%s" for _ in WRITTEN)}) RETURNING id, created_at
+    INSERT INTO "audit_auditentry" ({", ".join(WRITTEN)})
+    VALUES ({", ".join("%s" for _ in WRITTEN)})
 """  # noqa: S608 - made of constants
 
 _waiting: ContextVar[list[AuditEntry] | None] = ContextVar("waiting", default=None)
@@ -40,7 +37,7 @@ def record(
     document: DocumentSnapshot | None = None,
     file: FileSnapshot | None = None,
     detail: str = "",
-) -> AuditEntry:
+) -> None:
     """Adds an entry of the current request, or of a command.
 
     Outside of a transaction it is committed when this returns.
@@ -61,26 +58,27 @@ def record(
         raise TypeError(f"an entry {action} needs: {', '.join(sorted(missing))}")
     if other := names - {fact.strip("()") for fact in known}:
         raise TypeError(f"an entry {action} does not have: {', '.join(sorted(other))}")
-    facts: dict[str, Any] = {}
+    address, user_agent = stored_client()
+    facts: dict[str, Any] = {
+        "person": redact(by)[:PERSON_LENGTH],
+        "member": redact(member)[:PERSON_LENGTH],
+        "detail": detail if len(detail) <= DETAIL_LENGTH else f"{detail[: DETAIL_LENGTH - 1]}…",
+        "address": address,
+        "user_agent": user_agent,
+        "request_id": request_id(),
+    }
     for snapshot in (workspace, key, document, file):
         if snapshot:
             facts |= vars(snapshot)
-    address, user_agent = stored_client()
-    entry = AuditEntry(
-        action=action,
-        person=redact(by)[:PERSON_LENGTH],
-        member=redact(member)[:PERSON_LENGTH],
-        detail=detail if len(detail) <= DETAIL_LENGTH else f"{detail[: DETAIL_LENGTH - 1]}…",
-        request_id=request_id(),
-        address=address,
-        user_agent=user_agent,
-        **facts,
-    )
+    for name, value in facts.items():
+        if isinstance(value, str):
+            facts[name] = cut_raw_keys(value)
+    entry = AuditEntry(action=action, **facts)
     waiting = _waiting.get()
-    if waiting is None:
-        return _insert(entry)
-    waiting.append(entry)
-    return entry
+    if waiting is None:  # a prepared statement, since each download waits for its entry
+        fetch(_INSERT, [getattr(entry, column) for column in WRITTEN])
+    else:
+        waiting.append(entry)
 
 
 def stored_client() -> tuple[str, str]:
@@ -101,26 +99,4 @@ def together() -> Iterator[None]:
         yield
     finally:
         _waiting.reset(token)
-    with (
-        connection.wrap_database_errors,
-        connection.cursor() as cursor,
-        cursor.copy(f"COPY audit_auditentry ({_COLUMNS}) FROM STDIN") as copy,
-    ):
-        for entry in waiting:
-            copy.write_row(_values(entry))
-
-
-def _insert(entry: AuditEntry) -> AuditEntry:
-    """Adds an entry. Uses a prepared statement, since each download waits for its entry."""
-    [row] = fetch(_INSERT, _values(entry))
-    entry.pk, entry.created_at = row
-    return entry
-
-
-def _values(entry: AuditEntry) -> list[Any]:
-    """What an INSERT sets, without raw keys."""
-    facts = [getattr(entry, column) for column in WRITTEN]
-    texts = [fact for fact in facts if isinstance(fact, str)]
-    if not contains_raw_key("\n".join(texts)):  # hardly any entry has one
-        return facts
-    return [cut_raw_keys(fact) if isinstance(fact, str) else fact for fact in facts]
+    AuditEntry.objects.bulk_create(waiting)
