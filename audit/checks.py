@@ -34,7 +34,6 @@ def audit_log() -> Found:
     for text in guards.problems():
         yield Error(text, hint="config/privileges.sql has what roles may do.")
     if keys.set_up():
-        keys.public_keys()
         wrong = state.read().warnings()
         yield from (Error(text, hint=hint) for text, hint in wrong.items())
         if not wrong:

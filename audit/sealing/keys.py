@@ -1,10 +1,9 @@
 """The keys of checkpoints: Ed25519, written as Go's golang.org/x/mod/sumdb/note writes them."""
 
 import base64
-import binascii
 import hashlib
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
@@ -26,7 +25,7 @@ def decode(text: str) -> bytes:
     """The bytes of base64; raises NoteError if it is anything else."""
     try:
         return base64.b64decode(text, validate=True)
-    except (binascii.Error, ValueError) as exc:
+    except ValueError as exc:
         raise NoteError(f"not base64: {exc}") from exc
 
 
@@ -75,7 +74,7 @@ class PrivateKey:
     """A key that signs: "PRIVATE+KEY+name+8 hex digits+base64". A secret."""
 
     name: str
-    seed: bytes
+    seed: bytes = field(repr=False)
 
     @classmethod
     def generate(cls, name: str) -> "PrivateKey":
@@ -111,9 +110,6 @@ class PrivateKey:
         signature = Ed25519PrivateKey.from_private_bytes(self.seed).sign(text.encode())
         encoded = base64.b64encode(self.public.id + signature).decode()
         return f"{text}\n{SIGNATURE}{self.name} {encoded}\n"
-
-    def __repr__(self) -> str:
-        return f"PrivateKey({self.name!r})"
 
 
 def signing_key() -> PrivateKey:

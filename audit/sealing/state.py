@@ -22,7 +22,6 @@ from config.checks import look_at
 
 SECOND = timedelta(seconds=1)
 EVER, NEVER = datetime(1, 1, 2, tzinfo=UTC), datetime(9999, 1, 1, tzinfo=UTC)
-_SETTLED = "%Y-%m-%dT%H:%M:%SZ"  # the form of AUDIT_DAMAGE_SETTLED
 LATE_SECONDS = 600  # an entry is usually sealed seconds after it was written
 
 
@@ -74,35 +73,25 @@ class State:
     foreign: str = ""
     unverified: str = ""
 
-    @property
-    def late(self) -> bool:
-        return (self.unsealed_seconds or 0.0) > LATE_SECONDS
-
-    @property
-    def damaged(self) -> bool:
-        """Whether a verification found that the log differs, until the operator has settled it.
-
-        A newer result does not count: the role that serves can add one.
-        """
-        at = self.damaged_at
-        return at is not None and f"{at:{_SETTLED}}" != settings.AUDIT_DAMAGE_SETTLED
-
     def warnings(self) -> dict[str, str]:
         """What is wrong, and what an operator does about it."""
         found = {}
         if self.unverified:
             found[self.unverified] = "docs/reference.md has AUDIT_PUBLIC_KEYS."
-        if self.damaged:
+        # A newer result does not end it: the role that serves can add one.
+        at = f"{self.damaged_at:%Y-%m-%dT%H:%M:%SZ}" if self.damaged_at else ""
+        if at and at != settings.AUDIT_DAMAGE_SETTLED:
             text = f"The verification of {self.damaged_at:%Y-%m-%d %H:%M:%S} UTC found that the log"
             found[f"{text} is damaged."] = (
                 "`manage.py verify_audit` names the entries that cannot be relied on. Once that is "
-                f"settled, set `AUDIT_DAMAGE_SETTLED={self.damaged_at:{_SETTLED}}`."
+                f"settled, set `AUDIT_DAMAGE_SETTLED={at}`."
             )
         if self.foreign:
             text = f"{self.foreign} So somebody else than the sealer has written to its tree."
             found[text] = "Find out who: `manage.py verify_audit` says more."
-        if self.late:
-            minutes = f"{(self.unsealed_seconds or 0) // 60:,.0f} minutes"
+        seconds = self.unsealed_seconds or 0.0
+        if seconds > LATE_SECONDS:
+            minutes = f"{seconds // 60:,.0f} minutes"
             text = f"Entries have waited to be sealed for {minutes}; nothing would show a change."
             found[text] = look_at("seal")
         return found

@@ -41,7 +41,6 @@ class Result:
     Attributes:
         sealed: leaves that were read.
         unsealed: entries that wait for the next seal.
-        problems: sentences that were reported.
         newest: the newest signed checkpoint in the database.
         since: when sealing began, to the minute; None if no checkpoint is signed.
         older: the number of entries that were written long before that.
@@ -52,7 +51,6 @@ class Result:
 
     sealed: int = 0
     unsealed: int = 0
-    problems: int = 0
     newest: Statement | None = None
     since: datetime | None = None
     older: int = 0
@@ -80,21 +78,21 @@ class Verifier:
 
     Args:
         outside: checkpoints that a witness has kept, by size; their signatures were checked.
-        found: called with each problem, a sentence.
+        problem: called with each, a sentence.
     """
 
     def __init__(
         self,
         keys: Sequence[PublicKey],
         outside: Sequence[Statement],
-        found: Callable[[str], object],
+        problem: Callable[[str], object],
         progress: Progress,
         shutdown: Shutdown,
     ) -> None:
         self.result = Result()
         self._keys = keys
         self._outside = outside
-        self._found = found
+        self._problem = problem
         self._progress = progress
         self._shutdown = shutdown
         self._tree: Frontier | None = Frontier()  # None once it differs from the signed one
@@ -116,10 +114,6 @@ class Verifier:
             start = self._check_window(start, leaves)
         self._check_entries_without_leaf(newest)
         return self.result
-
-    def _problem(self, sentence: str) -> None:
-        self.result.problems += 1
-        self._found(sentence)
 
     def _check_size(self, newest: Newest) -> int:
         """Compares the number of leaves with the largest checkpoint; returns how many to read."""

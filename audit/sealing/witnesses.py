@@ -30,7 +30,7 @@ class Witness:
 
     name = "stdout"  # in messages
 
-    def publish(self, size: int, note: str) -> None:
+    def publish(self, note: str) -> None:
         """Keeps a checkpoint; raises an exception if that fails."""
         sys.stdout.write(note)
         sys.stdout.flush()
@@ -47,7 +47,7 @@ class AppendedFile(Witness):
         self.name = f"file {path}"
         self._path = path
 
-    def publish(self, size: int, note: str) -> None:
+    def publish(self, note: str) -> None:
         with self._path.open("a+b") as file:
             if file.tell():
                 file.seek(-1, os.SEEK_END)
@@ -80,9 +80,9 @@ class Bucket(Witness):
         self._bucket: str = self._storage.bucket_name
         self.name = f"bucket {self._bucket}"
 
-    def publish(self, size: int, note: str) -> None:
-        sealed_at = Statement.unchecked(note).sealed_at
-        key = f"{self.FOLDER}{sealed_at:%Y-%m-%d/%H%M%S}-{size:020}"
+    def publish(self, note: str) -> None:
+        statement = Statement.unchecked(note)
+        key = f"{self.FOLDER}{statement.sealed_at:%Y-%m-%d/%H%M%S}-{statement.size:020}"
         try:
             self._client()
             self._storage.put(key, BytesIO(note.encode()), IfNoneMatch="*")
@@ -160,18 +160,15 @@ class Publisher:
                 self._report(f"The witness {witness.name} cannot be read: {exc}")
         return max(found, key=lambda statement: statement.size, default=None)
 
-    def publish(self, size: int, note: str) -> None:
+    def publish(self, note: str) -> None:
         """Hands over the newest checkpoint, to each witness once."""
         self.failed = False
         for witness in self._witnesses:
             if self._published.get(witness.name) == note:
                 continue
             try:
-                witness.publish(size, note)
+                witness.publish(note)
                 self._published[witness.name] = note
             except Exception as exc:  # of any storage; sealing goes on without it
                 self.failed = True
-                self._report(
-                    f"The witness {witness.name} did not get the checkpoint of {size:,} entries: "
-                    f"{exc}"
-                )
+                self._report(f"The witness {witness.name} lacks the newest checkpoint: {exc}")

@@ -140,5 +140,5 @@ def test_a_checkpoint_that_was_cut_short_is_skipped(tmp_path: Path) -> None:
     for length in range(0, len(note.encode()) - 1, 7):
         file.write_bytes(note.encode() + note.encode()[:length])
         assert list(read_notes(io.StringIO(file.read_text(errors="replace")))) == [note]
-        AppendedFile(file).publish(8, note)
+        AppendedFile(file).publish(note)
         assert list(read_notes(io.StringIO(file.read_text(errors="replace")))) == [note, note]

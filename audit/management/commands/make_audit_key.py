@@ -1,5 +1,3 @@
-"""make_audit_key NAME"""
-
 from argparse import ArgumentParser
 from typing import Any
 

@@ -1,5 +1,3 @@
-"""record_backup [DETAIL]"""
-
 from argparse import ArgumentParser
 from typing import Any
 

@@ -1,5 +1,3 @@
-"""seal_audit [--follow] [--after-restore]"""
-
 from argparse import ArgumentParser
 from typing import Any
 
@@ -30,44 +28,29 @@ class Command(InterruptibleCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--follow", action="store_true", help="seal on, until a signal")
         parser.add_argument(
-            "--every",
-            type=float,
-            default=SEAL_EVERY,
-            metavar="SECONDS",
-            help=f"default {SEAL_EVERY:.0f}",
-        )
-        parser.add_argument(
             "--after-restore",
             action="store_true",
             help="seal on although the database has lost sealed entries, and record that",
         )
 
-    def handle(self, *, follow: bool, every: float, after_restore: bool, **options: Any) -> None:
-        with as_role(settings.DATABASE_SEALER_URL):
-            self.run(follow=follow, every=every, after_restore=after_restore)
-
-    def run(self, *, follow: bool, every: float, after_restore: bool) -> None:
-        try:
-            key, keys = signing_key(), public_keys()
-            self.keys = keys
-            self.publisher = Publisher(witnesses(settings.AUDIT_WITNESSES), self.report)
-            self.sealer = Sealer(key, keys, self.publisher.newest(keys))
-        except ImproperlyConfigured as exc:
-            raise CommandError(str(exc)) from exc
-        with graceful_shutdown() as shutdown:
+    def handle(self, *, follow: bool, after_restore: bool, **options: Any) -> None:
+        with as_role(settings.DATABASE_SEALER_URL), graceful_shutdown() as shutdown:
             try:
+                key, self.keys = signing_key(), public_keys()
+                self.publisher = Publisher(witnesses(settings.AUDIT_WITNESSES), self.report)
+                self.sealer = Sealer(key, self.keys, self.publisher.newest(self.keys))
                 if follow:
                     record(Action.COMMAND_RUN, by=actor(), detail=f"Seals with {key.public}")
                 if after_restore:
                     self.sealer.accept_loss()
                 self.seal(shutdown)
                 while follow:
-                    shutdown.wait(every)
+                    shutdown.wait(SEAL_EVERY)
                     self.try_to_seal(shutdown)
             except Stopped:
                 if not follow:
                     raise
-            except SealRefused as exc:
+            except (ImproperlyConfigured, SealRefused) as exc:
                 raise CommandError(str(exc)) from exc
         if self.publisher.failed:
             raise CommandError("A witness has not received the newest checkpoint.")
@@ -79,7 +62,7 @@ class Command(InterruptibleCommand):
             added = self.sealer.seal()
             newest = checkpoints.newest(self.keys)
             if newest.note:
-                self.publisher.publish(newest.size, newest.note)
+                self.publisher.publish(newest.note)
                 progress.note(f"{newest.size:,} entries are sealed …")
             if added < BATCH:
                 return

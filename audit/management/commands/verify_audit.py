@@ -1,5 +1,3 @@
-"""verify_audit [--checkpoint FILE]"""
-
 from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
@@ -44,11 +42,9 @@ class Command(InterruptibleCommand):
             try:
                 outside = read_file(checkpoint, keys) if checkpoint else []
                 verifier = Verifier(keys, outside, self.found, Progress(self.report), shutdown)
-                unguarded = guards.problems()
-                for problem in unguarded:
+                for problem in guards.problems():
                     self.found(problem)
                 result = verifier.run()
-                result.problems += len(unguarded)
                 self.record(result)
             except NoteError as exc:
                 raise CommandError(f"{checkpoint}: {exc}.") from exc
@@ -56,21 +52,21 @@ class Command(InterruptibleCommand):
                 raise CommandError(f"{checkpoint} cannot be read: {exc.strerror}.") from exc
         if result.warning:
             self.stdout.write(f"Warning: {result.warning}")
-        if result.problems:
-            raise CommandError(f"The audit log is damaged. Problems: {result.problems:,}.")
+        if self.problems:
+            raise CommandError(f"The audit log is damaged. Problems: {self.problems:,}.")
         self.stdout.write(f"The audit log is intact: {summary(result)}.")
 
-    printed = 0
+    problems = 0
 
     def found(self, problem: str) -> None:
-        self.printed += 1
-        if self.printed <= NAMED:
+        self.problems += 1
+        if self.problems <= NAMED:
             self.stdout.write(problem)
 
     def record(self, result: Result) -> None:
         """Adds the result to the log, for the admin's banner and `/readyz`."""
-        action = Action.LOG_DAMAGED if result.problems else Action.LOG_VERIFIED
-        problems = f"{result.problems:,} problems; " if result.problems else ""
+        action = Action.LOG_DAMAGED if self.problems else Action.LOG_VERIFIED
+        problems = f"{self.problems:,} problems; " if self.problems else ""
         record(action, by=actor(), detail=problems + summary(result))
 
 
