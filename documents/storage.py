@@ -14,7 +14,7 @@ import time
 from base64 import b64encode
 from collections.abc import Callable, Generator, Iterable, Iterator
 from io import BufferedReader, BytesIO
-from typing import IO, TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote
 from uuid import uuid4
 
@@ -24,7 +24,6 @@ from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 from botocore.parsers import RestXMLParser
 from botocore.response import StreamingBody
-from django.core.files import File
 from django.core.files.storage import default_storage
 from storages.backends.s3 import S3Storage
 from urllib3.exceptions import HTTPError
@@ -87,10 +86,6 @@ class PdfStorage(S3Storage):  # type: ignore[misc] # it has no types
     def connection(self) -> Any:
         """One for all threads: each client takes 17 MB. A server makes it before it has several."""
         return super().connection
-
-    def _save(self, name: str, content: Any) -> str:
-        self.put(name, content.file, ContentType="application/pdf")
-        return name
 
     def put(self, name: str, content: BufferedReader | BytesIO, **options: str) -> None:
         """Writes an object, with its digest: a bucket with object lock refuses one without.
@@ -234,10 +229,10 @@ def read(key: str) -> Generator[bytes, None, None]:
         yield from body.iter_chunks(CHUNK_SIZE)
 
 
-def save(content: IO[bytes], key: str | None = None) -> str:
+def save(content: BufferedReader | BytesIO, key: str | None = None) -> str:
     """Writes a whole file to a new object; returns its key, which is random if none is given."""
     name = key or f"{uuid4().hex}.pdf"
-    with_one_retry(name, lambda: STORE.save(name, File(content)))
+    with_one_retry(name, lambda: STORE.put(name, content, ContentType="application/pdf"))
     return name
 
 

@@ -11,9 +11,6 @@ EMPTY_ROOT = sha256().digest()
 # reads a few hundred hashes and not all of them.
 STORED_BITS = 8
 
-# The root of leaves[start:stop], a complete subtree.
-HashOf = Callable[[int, int], bytes]
-
 
 def leaf_hash(data: bytes) -> bytes:
     return sha256(b"\x00" + data).digest()
@@ -52,38 +49,22 @@ class Frontier:
         return complete
 
     def root(self) -> bytes:
-        if not self.hashes:
-            return EMPTY_ROOT
-        *others, root = self.hashes
-        for left in reversed(others):
-            root = node_hash(left, root)
-        return root
+        return root_of(self.hashes)
+
+
+def root_of(hashes: Sequence[bytes]) -> bytes:
+    """The root over complete subtrees side by side, the largest first."""
+    if not hashes:
+        return EMPTY_ROOT
+    *others, root = hashes
+    for left in reversed(others):
+        root = node_hash(left, root)
+    return root
 
 
 def split(size: int) -> int:
     """The size of the left subtree: the largest power of two below `size`."""
     return 1 << (size - 1).bit_length() - 1
-
-
-def root_of(start: int, stop: int, complete: HashOf) -> bytes:
-    """The root of leaves[start:stop], where `start` is a multiple of the left subtree's size."""
-    size = stop - start
-    if size & (size - 1) == 0:
-        return complete(start, stop)
-    middle = start + split(size)
-    return node_hash(complete(start, middle), root_of(middle, stop, complete))
-
-
-def inclusion_proof(index: int, start: int, stop: int, complete: HashOf) -> list[bytes]:
-    """The hashes that lead from a leaf to the root of leaves[start:stop], as in `root_of`."""
-    if stop - start == 1:
-        return []
-    middle = start + split(stop - start)
-    if index < middle:
-        proof = inclusion_proof(index, start, middle, complete)
-        return [*proof, root_of(middle, stop, complete)]
-    proof = inclusion_proof(index, middle, stop, complete)
-    return [*proof, root_of(start, middle, complete)]
 
 
 def root_of_proof(leaf: bytes, index: int, size: int, proof: Sequence[bytes]) -> bytes | None:
@@ -113,25 +94,44 @@ class StoredTree:
     def __init__(self) -> None:
         self._block = lru_cache(CACHED_BLOCKS)(_read_block)
         # The large subtrees are in many proofs.
-        self.complete: HashOf = lru_cache(CACHED_BLOCKS * BLOCK)(self._complete)
+        self.complete: Callable[[int, int], bytes] = lru_cache(CACHED_BLOCKS * BLOCK)(
+            self._complete
+        )
 
     def frontier(self, size: int) -> Frontier:
         """The tree of the first `size` leaves, to append to."""
-        hashes, start = [], 0
-        for bits in reversed(range(size.bit_length())):
-            if size >> bits & 1:
-                hashes.append(self.complete(start, start + (1 << bits)))
-                start += 1 << bits
-        return Frontier(size, hashes)
+        return Frontier(size, self._hashes(0, size))
 
     def root(self, size: int) -> bytes:
-        return self.frontier(size).root()
+        return root_of(self._hashes(0, size))
 
     def proof(self, index: int, size: int) -> list[bytes]:
         """The inclusion proof of a leaf in the tree of the first `size` leaves."""
-        return inclusion_proof(index, 0, size, self.complete)
+        start, stop, found = 0, size, []
+        while stop - start > 1:
+            middle = start + split(stop - start)
+            if index < middle:
+                found.append(root_of(self._hashes(middle, stop)))
+                stop = middle
+            else:
+                found.append(root_of(self._hashes(start, middle)))
+                start = middle
+        return found[::-1]
+
+    def _hashes(self, start: int, stop: int) -> list[bytes]:
+        """Of the complete subtrees of leaves[start:stop], the largest first.
+
+        `start` is a multiple of that one's size.
+        """
+        found = []
+        while start < stop:
+            size = 1 << (stop - start).bit_length() - 1
+            found.append(self.complete(start, start + size))
+            start += size
+        return found
 
     def _complete(self, start: int, stop: int) -> bytes:
+        """The root of leaves[start:stop], a complete subtree."""
         bits = (stop - start).bit_length() - 1
         level = bits // STORED_BITS
         first, count = start >> level * STORED_BITS, 1 << bits % STORED_BITS

@@ -13,7 +13,7 @@ from django.utils.http import parse_http_date_safe
 from config.api.errors import RangeNotSatisfiable
 
 _SPEC = re.compile(r"([0-9]*)-([0-9]*)")
-_HUGE = 10**18  # replaces any longer number: no file has so many bytes
+_DIGITS = 18  # of a longer number, its first ones: no file has so many bytes
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,9 @@ def parse_range(header: str, size: int) -> ByteRange | None:
     found = _SPEC.fullmatch(specs[0]) if len(specs) == 1 else None
     if found is None:
         return None
-    first, last = (_number(text) for text in found.groups())
+    first, last = (
+        int(text.lstrip("0")[:_DIGITS] or 0) if text else None for text in found.groups()
+    )
     if first is None:  # the last bytes; all of them if the file is shorter
         if last is None:
             return None
@@ -59,13 +61,6 @@ def parse_range(header: str, size: int) -> ByteRange | None:
     if first >= size:
         raise RangeNotSatisfiable(size)
     return ByteRange(first, size - 1 if last is None else min(last, size - 1), size)
-
-
-def _number(text: str) -> int | None:
-    if not text:
-        return None
-    digits = text.lstrip("0") or "0"
-    return int(digits) if len(digits) <= 18 else _HUGE
 
 
 def if_range_holds(header: str, etag: str, last_modified: datetime) -> bool:

@@ -38,11 +38,6 @@ class Line(NamedTuple):
     files: dict[str, LocalFile]  # by type
 
 
-def in_batches(lines: Iterator[Line]) -> Iterator[list[Line]]:
-    while batch := list(islice(lines, BATCH)):
-        yield batch
-
-
 class Importer:
     """Imports documents into a workspace.
 
@@ -65,7 +60,8 @@ class Importer:
             Stopped: a signal asked the process to end, between two lines.
         """
         with graceful_shutdown() as shutdown:
-            batches: Iterable[list[Line]] = in_batches(self._valid_lines(content, shutdown))
+            lines = self._valid_lines(content, shutdown)
+            batches: Iterable[list[Line]] = iter(lambda: list(islice(lines, BATCH)), [])
             if strict:  # all are read, then all their files are uploaded, then all are written
                 batches = list(batches)
                 self._require_none_refused()

@@ -3,6 +3,7 @@
 import base64
 import io
 import re
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -47,7 +48,7 @@ def hashes(size: int) -> list[bytes]:
     return [merkle.leaf_hash(b"%d" % number) for number in range(size)]
 
 
-def complete(leaves: list[bytes]) -> merkle.HashOf:
+def complete(leaves: list[bytes]) -> Callable[[int, int], bytes]:
     """The hash of a complete subtree, by RFC 9162's definition."""
 
     def root(start: int, stop: int) -> bytes:
