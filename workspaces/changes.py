@@ -72,16 +72,18 @@ def _tell(workspace: Workspace, what: str, why: str, by: str) -> None:
 
 
 @transaction.atomic
-def add_member(membership: Membership, *, by: str) -> None:
-    """Stores a new membership; an IntegrityError if the user is a member already."""
-    membership.save(force_insert=True)
-    record(
-        Action.MEMBER_ADDED,
-        by=by,
-        member=membership.user.get_username(),
-        workspace=membership.workspace.snapshot(),
-        detail=f"as {membership.role_label}",
-    )
+def add_member(
+    workspace: Workspace, user: User, role: str = Membership.Role.ADMIN, *, by: str
+) -> None:
+    """Adds the user with this role; a member whose role is to be admin gets it."""
+    facts, member = _locked(workspace).snapshot(), user.get_username()
+    found = workspace.memberships.filter(user=user).first()
+    if found is None:
+        new = workspace.memberships.create(user=user, role=role)
+        detail = f"as {new.role_label}"
+        record(Action.MEMBER_ADDED, by=by, member=member, workspace=facts, detail=detail)
+    elif role == Membership.Role.ADMIN:
+        make_admin(found, by=by)
 
 
 @transaction.atomic

@@ -93,7 +93,7 @@ def _create(person: Person, password: str) -> None:
     rights = {"is_staff": True, "is_superuser": operator}
     user = User.objects.create_user(person.login, person.login, password, **names, **rights)
     if person.tenant:
-        membership = Membership(user=user, workspace_id=person.tenant.id, role=person.role)
-        changes.add_member(membership, by=actor())
+        workspace = Workspace.objects.get(pk=person.tenant.id)
+        changes.add_member(workspace, user, person.role, by=actor())
     elif not operator:
         user.groups.add(Group.objects.get(name=SUPPORT))

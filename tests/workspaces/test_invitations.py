@@ -191,6 +191,16 @@ def test_invited_user_with_an_account_accepts_and_looks_at_the_new_workspace(
     ]
 
 
+def test_invited_user_who_became_a_member_meanwhile_is_made_an_admin(acme: Tenant) -> None:
+    url = link(acme)
+    eve = staff.member(acme.workspace, EVE)
+    assert "You are now an admin of Acme." in body(
+        opened(url, staff.signed_in(eve)).post(PAGE, follow=True)
+    )
+    assert acme.workspace.is_administered_by(eve)
+    assert told()[-1] == (Action.MEMBER_ROLE_CHANGED, EVE, EVE, "from member to admin")
+
+
 def test_invitation_of_somebody_else_cannot_be_accepted(acme: Tenant, umbrella: Tenant) -> None:
     uma = opened(link(acme), staff.signed_in(umbrella.admin))
     for response in (uma.get(PAGE), uma.post(PAGE, ACCOUNT)):

@@ -81,10 +81,7 @@ def respond(request: HttpRequest, opened: Invitation) -> HttpResponse:
         return render_invitation(request, opened, login_url=login)
     if request.method != "POST":
         return render_invitation(request, opened, accepts=True)
-    if refused := accept(request, opened, account):
-        return refused
-    messages.success(request, f"You are now an admin of {opened.workspace}.")
-    return start_page_of(opened.workspace)
+    return accept(request, opened, account) or start_page_of(opened.workspace)
 
 
 def new_account(request: HttpRequest, opened: Invitation) -> HttpResponse:
@@ -94,10 +91,8 @@ def new_account(request: HttpRequest, opened: Invitation) -> HttpResponse:
     if not form.is_valid():
         return render_invitation(request, opened, form=form)
     form.save(commit=False)
-    if refused := accept(request, opened, account):
-        return refused
-    messages.success(request, f"You are now an admin of {opened.workspace}.")
-    return steps.after_password(request, account, reverse("admin:index"))
+    refused = accept(request, opened, account)
+    return refused or steps.after_password(request, account, reverse("admin:index"))
 
 
 def accept(request: HttpRequest, opened: Invitation, account: User) -> HttpResponse | None:
@@ -111,6 +106,7 @@ def accept(request: HttpRequest, opened: Invitation, account: User) -> HttpRespo
             return problem(request, str(exc))
         return HttpResponseRedirect(reverse("invitation"))
     del request.session[KEY]
+    messages.success(request, f"You are now an admin of {opened.workspace}.")
     return None
 
 

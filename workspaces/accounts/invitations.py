@@ -20,7 +20,7 @@ from workspaces import changes
 from workspaces.accounts.logins import with_login
 from workspaces.accounts.recording import NOT_CONFIRMED
 from workspaces.accounts.rights import confirm_address
-from workspaces.models import ConfirmedAddress, Invitation, Membership, Workspace
+from workspaces.models import ConfirmedAddress, Invitation, Workspace
 
 DAYS = 7  # that an invitation is valid
 MOST_A_DAY = 50  # in one workspace: the service must not send masses of mail
@@ -131,6 +131,4 @@ def accept(invitation: Invitation, user: User) -> None:
         workspace=invitation.workspace.snapshot(),
         detail=f"invited by {host}{confirmed}",
     )
-    membership = Membership(workspace=invitation.workspace, user=user, role=Membership.Role.ADMIN)
-    if not Membership.objects.filter(workspace=invitation.workspace, user=user).exists():
-        changes.add_member(membership, by=login)
+    changes.add_member(invitation.workspace, user, by=login)

@@ -23,7 +23,7 @@ def with_login(login: str) -> QuerySet[User]:
 
 
 def by_login(accounts: UserManager[User], login: str) -> User:
-    """What Django's own commands and backend look an account up with."""
+    """What Django's own backend and commands look for an account with."""
     return with_login(login).get()
 
 

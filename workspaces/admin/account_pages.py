@@ -168,7 +168,7 @@ class EndSessions(OfAnother):
     def prompt(self) -> Prompt:
         text = (
             f"{self.obj} is signed out of every browser by the next click, and can sign in again. "
-            "If somebody else knows the password, set another one too."
+            "If somebody else knows the password, end it instead, which ends the sessions too."
         )
         return Prompt("End all sessions", "End all sessions", [text], danger=True)
 

@@ -11,8 +11,8 @@ TEXTS = {
     "operator": "An operator sees every workspace, its members, documents, webhooks and audit log, "
     "and how many keys it has, but not the keys; suspends workspaces and changes plans; and makes, "
     "changes and deactivates accounts, operators' too. Nobody can do more here.",
-    "support": "Support staff read the audit log, the refused requests and the documents of every "
-    "workspace, not its keys. They change nothing.",
+    "support": "Support staff see every workspace, its members, documents, webhooks, audit log and "
+    "refused requests, but not its keys. They change nothing.",
 }
 
 

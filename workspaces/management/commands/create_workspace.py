@@ -11,7 +11,7 @@ from config.request.context import actor
 from workspaces import changes
 from workspaces.accounts.logins import with_login
 from workspaces.forms import InvitationForm, NewWorkspaceForm
-from workspaces.models import Membership, Workspace
+from workspaces.models import Workspace
 from workspaces.plans import Plan
 
 
@@ -51,6 +51,5 @@ def create(name: str, plan: Plan, login: str) -> tuple[Workspace, str | None]:
         raise CommandError(f"{login}'s account is deactivated; choose another user.")
     user.is_staff = True
     user.save()
-    membership = Membership(workspace=workspace, user=user, role=Membership.Role.ADMIN)
-    changes.add_member(membership, by=actor())
+    changes.add_member(workspace, user, by=actor())
     return workspace, password
