@@ -2,8 +2,6 @@
 
 import math
 import re
-from base64 import b32encode
-from textwrap import wrap
 
 from django.conf import settings
 from django.contrib.auth.models import AnonymousUser, User
@@ -53,10 +51,6 @@ def begin_set_up(user: User) -> None:
     """Makes a new secret, which `confirm` will need a code of. The present app stays."""
     TOTPDevice.objects.devices_for_user(user, confirmed=False).delete()
     TOTPDevice.objects.create(user=user, name="app", confirmed=False)
-
-
-def secret_of(app: TOTPDevice) -> str:
-    return " ".join(wrap(b32encode(app.bin_key).decode().rstrip("="), 4))
 
 
 def confirm(user: User, typed: str) -> list[str]:

@@ -1,3 +1,5 @@
+from base64 import b32encode
+from textwrap import wrap
 from typing import Any
 
 import django_otp
@@ -32,7 +34,7 @@ class SetUp(CodePage):
         picture = segno.make(app.config_url, micro=False)
         self.extra_context = {
             "picture": picture.svg_data_uri(scale=5, dark="black", light="white"),
-            "secret": second_factor.secret_of(app),
+            "secret": " ".join(wrap(b32encode(app.bin_key).decode().rstrip("="), 4)),
             "back": reverse(self.back),
             "crumbs": self.crumbs,
         }
@@ -57,8 +59,7 @@ class SetUpAtSignIn(SetUp):
 
     def after(self, found: list[str]) -> HttpResponse:
         next_url, app = steps.next_url(self.request), second_factor.app_of(self.user)
-        response = HttpResponse()
-        steps.complete(self.request, response, self.user, app)
+        response = steps.complete(self.request, self.user, HttpResponse(), app)
         messages.success(self.request, SET_UP)
         shown = _codes_page(self.request, found, next_url)
         shown.cookies.update(response.cookies)

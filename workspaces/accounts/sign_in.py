@@ -126,8 +126,7 @@ class EnterCode(CodePage):
 
     def after(self, found: Device) -> HttpResponse:
         response = HttpResponseRedirect(steps.next_url(self.request))
-        steps.complete(self.request, response, self.user, found)
-        return response
+        return steps.complete(self.request, self.user, response, found)
 
 
 class ConfirmPasswordForm(CodeForm):

@@ -24,9 +24,7 @@ _KEY = "password_accepted"  # of the session
 def after_password(request: HttpRequest, user: User, next_url: str) -> HttpResponse:
     has_app = second_factor.app_of(user) is not None
     if not (has_app or second_factor.is_required(user)):
-        response = HttpResponseRedirect(next_url)
-        complete(request, response, user)
-        return response
+        return complete(request, user, HttpResponseRedirect(next_url))
     if SESSION_KEY in request.session:  # somebody is signed in
         request.session.flush()
     request.session.cycle_key()
@@ -59,9 +57,9 @@ def next_url(request: HttpRequest) -> str:
 
 
 def complete(
-    request: HttpRequest, response: HttpResponse, user: User, device: Device | None = None
-) -> None:
-    """Signs the user in, who may have used a device; the response gets the cookies."""
+    request: HttpRequest, user: User, response: HttpResponse, device: Device | None = None
+) -> HttpResponse:
+    """Signs the user in, who may have used a device; returns the response with its cookie."""
     record(Action.LOGIN, by=user.get_username())
     request.session.pop(_KEY, None)
     login(request, user)
@@ -71,3 +69,4 @@ def complete(
         browser = f"Browser: {in_words(request.headers.get('User-Agent', ''))}"
         mails.tell_account(user, "A new browser has signed in", browser, by=user.get_username())
     known_browser.remember(response, user)
+    return response
