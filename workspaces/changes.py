@@ -76,28 +76,20 @@ def add_member(
     workspace: Workspace, user: User, role: str = Membership.Role.ADMIN, *, by: str
 ) -> None:
     """Adds the user with this role; a member whose role is to be admin gets it."""
-    facts, member = _locked(workspace).snapshot(), user.get_username()
-    found = workspace.memberships.filter(user=user).first()
+    found = _locked(workspace).memberships.filter(user=user).first()
     if found is None:
         new = workspace.memberships.create(user=user, role=role)
-        detail = f"as {new.role_label}"
-        record(Action.MEMBER_ADDED, by=by, member=member, workspace=facts, detail=detail)
+        _record(Action.MEMBER_ADDED, new, by, f"as {new.role_label}")
     elif role == Membership.Role.ADMIN:
         make_admin(found, by=by)
 
 
 @transaction.atomic
 def make_admin(membership: Membership, *, by: str) -> None:
-    now, role = _locked_membership(membership), Membership.Role.ADMIN
-    if now is not None and now.role != role:
-        Membership.objects.filter(pk=now.pk).update(role=role)
-        record(
-            Action.MEMBER_ROLE_CHANGED,
-            by=by,
-            member=now.user.get_username(),
-            workspace=now.workspace.snapshot(),
-            detail=f"from {now.role_label} to {role.label.lower()}",
-        )
+    now = _locked_membership(membership)
+    if now is not None and now.role != Membership.Role.ADMIN:
+        Membership.objects.filter(pk=now.pk).update(role=Membership.Role.ADMIN)
+        _record(Action.MEMBER_ROLE_CHANGED, now, by, f"from {now.role_label} to admin")
 
 
 @transaction.atomic
@@ -107,10 +99,13 @@ def remove_member(membership: Membership, *, by: str) -> None:
     if now is not None:
         if list(Membership.objects.admins().filter(workspace=now.workspace)) == [now]:
             raise LastAdmin
-        facts, member = now.workspace.snapshot(), now.user.get_username()
         now.delete()
-        detail = f"was {now.role_label}"
-        record(Action.MEMBER_REMOVED, by=by, member=member, workspace=facts, detail=detail)
+        _record(Action.MEMBER_REMOVED, now, by, f"was {now.role_label}")
+
+
+def _record(action: Action, of: Membership, by: str, detail: str) -> None:
+    facts, member = of.workspace.snapshot(), of.user.get_username()
+    record(action, by=by, member=member, workspace=facts, detail=detail)
 
 
 def _locked_membership(membership: Membership) -> Membership | None:

@@ -1,6 +1,7 @@
 """Permissions in the admin; checked again for every request.
 
-Django's own permissions are not used: a superuser has all of them, but may not see keys.
+Django's own permissions are for reading only (`audit.scope`): a superuser has all of them, but may
+not see keys.
 """
 
 from django.contrib.auth.models import AnonymousUser, User

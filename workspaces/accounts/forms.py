@@ -28,13 +28,10 @@ class AccountForm(forms.ModelForm):  # type: ignore[type-arg] # generic only in 
             email = login_of(email)
         if with_login(email).exclude(pk=self.instance.pk).exists():
             raise ValidationError(TAKEN)
-        return email
-
-    def _post_clean(self) -> None:
         # A login that is no e-mail address, from `createsuperuser`, stays as it is.
         if self.instance.username in ("", self.instance.email):
-            self.instance.username = self.cleaned_data.get("email", self.instance.username)
-        super()._post_clean()  # type: ignore[misc]
+            self.instance.username = email
+        return email
 
 
 class InvitedAccountForm(BaseUserCreationForm):  # type: ignore[type-arg]

@@ -59,6 +59,7 @@ def create(workspace: Workspace, email: str, *, by: User, mailed: bool) -> tuple
         account.save(update_fields=["is_staff"])
     earlier = locked.invitations.pending().filter(email=email)
     replaces = "; replaces the earlier one" if earlier.update(revoked_at=timezone.now()) else ""
+    detail = f"as admin{replaces}"
     token = secrets.token_urlsafe(32)
     invitation = locked.invitations.create(
         email=email,
@@ -67,27 +68,17 @@ def create(workspace: Workspace, email: str, *, by: User, mailed: bool) -> tuple
         created_by=by,
         expires_at=timezone.now() + timedelta(days=DAYS),
     )
-    record(
-        Action.INVITATION_CREATED,
-        by=by.get_username(),
-        member=email,
-        workspace=locked.snapshot(),
-        detail=f"as admin{replaces}",
-    )
+    facts, login = locked.snapshot(), by.get_username()
+    record(Action.INVITATION_CREATED, by=login, member=email, workspace=facts, detail=detail)
     return invitation, token
 
 
 @transaction.atomic
 def revoke(invitation: Invitation, *, by: str) -> None:
     revoked = Invitation.objects.pending().filter(pk=invitation.pk)
+    facts, email = invitation.workspace.snapshot(), invitation.email
     if revoked.update(revoked_at=timezone.now()):
-        record(
-            Action.INVITATION_REVOKED,
-            by=by,
-            member=invitation.email,
-            workspace=invitation.workspace.snapshot(),
-            detail="as admin",
-        )
+        record(Action.INVITATION_REVOKED, by=by, member=email, workspace=facts, detail="as admin")
 
 
 def find(*, lock: bool = False, **by: Any) -> Invitation:
@@ -124,11 +115,6 @@ def accept(invitation: Invitation, user: User) -> None:
     login = user.get_username()
     host = invitation.created_by.get_username() if invitation.created_by else "a deleted account"
     confirmed = "" if ConfirmedAddress.of(user) else f"; {NOT_CONFIRMED}"
-    record(
-        Action.INVITATION_ACCEPTED,
-        by=login,
-        member=login,
-        workspace=invitation.workspace.snapshot(),
-        detail=f"invited by {host}{confirmed}",
-    )
+    facts, detail = invitation.workspace.snapshot(), f"invited by {host}{confirmed}"
+    record(Action.INVITATION_ACCEPTED, by=login, member=login, workspace=facts, detail=detail)
     changes.add_member(invitation.workspace, user, by=login)

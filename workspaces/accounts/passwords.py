@@ -154,7 +154,3 @@ class FirstPassword(NewPassword):
 
     token_generator = FirstTokens()
     extra_context = {"valid_for": f"{FIRST_PASSWORD_DAYS} days", "mail_available": mails.available}
-
-
-def first_password_path(account: User) -> str:
-    return link("first_password", account, FirstPassword.token_generator)

@@ -39,12 +39,13 @@ class LinkPage(OfAnother):
     """Ends in a link to choose a password. The response to its POST is the only one that has it."""
 
     def link(self) -> HttpResponse:
+        path = passwords.link("first_password", self.obj, passwords.FirstPassword.token_generator)
         return self.render_page(
             "admin/secret.html",
             title=f"Link for {self.obj}",
             what="link",
             of=self.obj,
-            raw=f"{base_url(self.request)}{passwords.first_password_path(self.obj)}",
+            raw=f"{base_url(self.request)}{path}",
             about=[
                 "With it, this person can choose a password. It works once, within "
                 f"{passwords.FIRST_PASSWORD_DAYS} days.",
