@@ -167,8 +167,8 @@ class FilteredList:
         return self.section.lines(self.request, self.rows, self.opened)
 
     def chips(self) -> Iterator[tuple[str, str, str]]:
-        """The filters that are set: labels, texts, and the URLs without them."""
-        hidden = {"q", "zone", "workspace_id__exact" if self.one_workspace else ""}
+        """The filters that only chips show: labels, texts, and the URLs without them."""
+        hidden = {"q", "zone", "kind", "workspace_id__exact" if self.one_workspace else ""}
         set_fields = [field for field in self.form if field.value()]
         for field in set_fields:
             if field.name in hidden:

@@ -1,5 +1,6 @@
 """The audit log in the admin: who sees what of it, filters, searches, and what it refuses."""
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -216,6 +217,18 @@ MALFORMED = [
 def test_a_link_to_another_log_keeps_the_days_and_not_what_happened(ada: Client) -> None:
     html = body(ada.get(f"{HISTORY}?action__exact=key.revoked&within=7d"))
     assert f'href="{HISTORY}?within=7d&amp;kind=downloads"' in html
+
+
+def test_logs_have_one_place_in_the_menu_and_one_chip_each(ada: Client) -> None:
+    others = [
+        reverse(f"admin:{name}_changelist")
+        for name in ("usage_refusedrequest", "webhooks_delivery")
+    ]
+    for url in (f"{HISTORY}?kind=changes", *others):
+        html = body(ada.get(url))
+        assert re.findall(r'aria-current="true">(\w+)</a>', html)[0] == "Log"
+        assert html.count('aria-current="true"') == 2
+        assert "Kind: Changes" not in html
 
 
 def test_fields_that_were_left_empty_do_not_stay_in_the_url(ada: Client) -> None:
