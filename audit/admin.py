@@ -14,11 +14,12 @@ from django.db.models.lookups import Exact
 from django.http import HttpRequest, HttpResponseBase, HttpResponseRedirect, QueryDict
 from django.urls import URLPattern, path, reverse, reverse_lazy
 from django.utils.decorators import method_decorator
-from django.utils.html import escape, format_html, format_html_join
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.text import slugify
 from django.views.decorators.http import require_GET
 
+from audit.checks import wrong_seals
 from audit.logs import LogAdmin
 from audit.models import CHANGES, COLUMNS, NO_DOWNLOADS, Action, AuditEntry, Checkpoint, folded
 from audit.record import record
@@ -36,7 +37,7 @@ from config.templatetags.console import copyable
 
 BATCH = 2000  # entries that an export reads and sends at a time; no more are ever in memory
 LATEST = 5  # on the start page
-# For admins. The operator reads what is wrong, and what to do about it.
+# A check has what is wrong, and what to do about it, for the operator.
 SEALS = Bad(
     "<b>The seals of the audit log are late, or do not fit.</b> The service’s operator must find "
     "out why. Until then, a change of an entry might not show."
@@ -148,17 +149,13 @@ class AuditEntryAdmin(LogAdmin):
         return AuditLogFilter(request.GET, scope_of(request).everything)
 
     def warnings(self, request: HttpRequest) -> list[str]:
-        """Also, for those who see all: that it is late to be sealed, or was found damaged."""
-        found = super().warnings(request)
-        if scope_of(request).everything:
-            found += [Bad(escape(text)) for text in state.read().warnings()]
-        return found
+        return [SEALS] if any(wrong_seals(state.read())) else []
 
     def health(self, request: HttpRequest) -> dict[str, list[str]]:
         """The seals, for admins: a check shows them on the start page of those who see all."""
         if scope_of(request).everything or not keys.set_up():
             return {}
-        return {"audit log": [SEALS] if state.read().warnings() else []}
+        return {"audit log": self.warnings(request)}
 
     def panels(self, request: HttpRequest) -> list[SafeString]:
         """The last changes of the workspace that is looked at."""

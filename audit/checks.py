@@ -8,7 +8,7 @@ from django.utils import timezone
 from audit.models import Action
 from audit.queries import newest
 from audit.sealing import guards, keys, state
-from config.checks import DATABASE, Found, asks_service
+from config.checks import DATABASE, Found, asks_service, look_at
 from config.console.formatting import ago
 
 # On a full disk, a row still finds room in a page. Rows beyond work_mem are written to
@@ -34,13 +34,34 @@ def audit_log() -> Found:
     for text in guards.problems():
         yield Error(text, hint="config/privileges.sql has what roles may do.")
     if keys.set_up():
-        wrong = state.read().warnings()
-        yield from (Error(text, hint=hint) for text, hint in wrong.items())
-        if not wrong:
-            yield Info("Entries are sealed.")
+        wrong = list(wrong_seals(state.read()))
+        yield from wrong or [Info("Entries are sealed.")]
         yield last("verified", Action.LOG_VERIFIED, 8 * 24, "Run: deploy/manage verify_audit")
     else:
         yield Info("It is not sealed, which is an option: deploy/install EMAIL --seal")
+
+
+def wrong_seals(found: state.State) -> Found:
+    """What is wrong with the seals, and what an operator does about it."""
+    if found.unverified:
+        yield Error(found.unverified, "docs/reference.md has AUDIT_PUBLIC_KEYS.")
+    # A newer result does not end it: the role that serves can add one.
+    at = f"{found.damaged_at:%Y-%m-%dT%H:%M:%SZ}" if found.damaged_at else ""
+    if at and at != settings.AUDIT_DAMAGE_SETTLED:
+        text = f"The verification of {found.damaged_at:%Y-%m-%d %H:%M:%S} UTC found that the log"
+        yield Error(
+            f"{text} is damaged.",
+            "`manage.py verify_audit` names the entries that cannot be relied on. Once that is "
+            f"settled, set `AUDIT_DAMAGE_SETTLED={at}`.",
+        )
+    if found.foreign:
+        text = f"{found.foreign} So somebody else than the sealer has written to its tree."
+        yield Error(text, "Find out who: `manage.py verify_audit` says more.")
+    seconds = found.unsealed_seconds or 0.0
+    if seconds > state.LATE_SECONDS:
+        minutes = f"{seconds // 60:,.0f} minutes"
+        text = f"Entries have waited to be sealed for {minutes}; nothing would show a change."
+        yield Error(text, look_at("seal"))
 
 
 @asks_service("backup", "audit.003", hint=DATABASE)

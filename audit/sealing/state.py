@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.db import connection as default_connection
 from django.db.backends.base.base import BaseDatabaseWrapper
@@ -18,7 +17,6 @@ from audit.models import Action, AuditEntry
 from audit.sealing import checkpoints, keys
 from audit.sealing.checkpoints import Newest
 from audit.sealing.leaves import NAMES, TRUSTED, hash_of
-from config.checks import look_at
 
 SECOND = timedelta(seconds=1)
 EVER, NEVER = datetime(1, 1, 2, tzinfo=UTC), datetime(9999, 1, 1, tzinfo=UTC)
@@ -72,29 +70,6 @@ class State:
     damaged_at: datetime | None = None
     foreign: str = ""
     unverified: str = ""
-
-    def warnings(self) -> dict[str, str]:
-        """What is wrong, and what an operator does about it."""
-        found = {}
-        if self.unverified:
-            found[self.unverified] = "docs/reference.md has AUDIT_PUBLIC_KEYS."
-        # A newer result does not end it: the role that serves can add one.
-        at = f"{self.damaged_at:%Y-%m-%dT%H:%M:%SZ}" if self.damaged_at else ""
-        if at and at != settings.AUDIT_DAMAGE_SETTLED:
-            text = f"The verification of {self.damaged_at:%Y-%m-%d %H:%M:%S} UTC found that the log"
-            found[f"{text} is damaged."] = (
-                "`manage.py verify_audit` names the entries that cannot be relied on. Once that is "
-                f"settled, set `AUDIT_DAMAGE_SETTLED={at}`."
-            )
-        if self.foreign:
-            text = f"{self.foreign} So somebody else than the sealer has written to its tree."
-            found[text] = "Find out who: `manage.py verify_audit` says more."
-        seconds = self.unsealed_seconds or 0.0
-        if seconds > LATE_SECONDS:
-            minutes = f"{seconds // 60:,.0f} minutes"
-            text = f"Entries have waited to be sealed for {minutes}; nothing would show a change."
-            found[text] = look_at("seal")
-        return found
 
 
 def read(connection: BaseDatabaseWrapper = default_connection) -> State:
