@@ -6,7 +6,7 @@ from config.checks import asks_service
 from config.request.redaction import redact
 from documents import storage
 
-HINT = "Check that it runs, S3_ENDPOINT_URL, S3_BUCKET, S3_REGION and the keys."
+HINT = "Check that it runs, and the variables S3_…."
 FAILS = "Object storage does not work, so downloads get a 503, and nothing is imported."
 
 

@@ -1,6 +1,7 @@
-"""What the page of a workspace shows of its keys, without naming them."""
+"""What the pages of workspaces show of their keys, without naming them."""
 
 from collections import Counter
+from collections.abc import Sequence
 
 from django import template
 from django.utils.safestring import SafeString
@@ -21,6 +22,17 @@ def usage_of(workspace: Workspace) -> SafeString:
     """HTML: the requests of the last thirty days."""
     rows = KeyUsage.objects.filter(workspace_id=workspace.pk)
     return report.panel(rows, "Requests", workspace_id__exact=workspace.pk)
+
+
+@register.simple_tag
+def with_usage(workspaces: Sequence[Workspace]) -> list[tuple[Workspace, SafeString, KeyUsage]]:
+    """The workspaces of a list, each with the chart and the sums of the last thirty days."""
+    rows = KeyUsage.objects.filter(workspace_id__in=[each.pk for each in workspaces])
+    days = report.by_workspace(rows)
+    return [
+        (each, report.chart(days[each.pk], small=True), report.total(days[each.pk].values()))
+        for each in workspaces
+    ]
 
 
 @register.simple_tag

@@ -47,12 +47,23 @@ def by_key(rows: QuerySet[KeyUsage]) -> dict[UUID, Days]:
     return found
 
 
+def by_workspace(rows: QuerySet[KeyUsage]) -> dict[UUID, Days]:
+    found: dict[UUID, Days] = defaultdict(dict)
+    for each in _sums(rows, "workspace_id", "day"):
+        found[each.workspace_id][each.day] = each
+    return found
+
+
 def of_all(rows: QuerySet[KeyUsage]) -> Days:
     """The usage of all their keys together."""
+    return {each.day: each for each in _sums(rows, "day")}
+
+
+def _sums(rows: QuerySet[KeyUsage], *fields: str) -> Iterator[KeyUsage]:
+    """Of these rows, for each value of the fields."""
     sums = {name: Sum(name) for name in SUMMED}
-    by_day = rows.filter(day__in=last_days()).values("day")
-    found: Any = by_day.annotate(**sums, busiest=Max("busiest"))
-    return {each["day"]: KeyUsage(**each) for each in found}
+    found: Any = rows.filter(day__in=last_days()).values(*fields)
+    return (KeyUsage(**each) for each in found.annotate(**sums, busiest=Max("busiest")))
 
 
 def addresses(key_id: UUID) -> list[KeyUsage]:

@@ -285,6 +285,18 @@ def test_start_page_of_an_operator_has_an_outage_as_one_thing(
     assert "20 × 503 just now Object storage is out of reach" in text_of(page)
 
 
+def test_list_of_workspaces_has_their_requests_of_30_days_in_one_query(
+    acme: Tenant, umbrella: Tenant, desk: Client
+) -> None:
+    used(acme.key.pk, acme.workspace.pk, ok=1190, errors=8, limited=6)
+    used(uid(1, 2), acme.workspace.pk, 29, ok=1)  # another key
+    used(acme.key.pk, acme.workspace.pk, 30, ok=5000)
+    url = reverse("admin:workspaces_workspace_changelist")
+    text = text_of(html(desk.get(url)))
+    assert re.search(r"Acme · \w+ Pro Active .*1,205 14 .*Umbrella · \w+ \w+ Active 0 0 ", text)
+    assert len([sql for sql in asked(desk, url) if 'FROM "usage_keyusage"' in sql]) == 1
+
+
 def test_admin_is_told_that_the_service_is_at_fault(acme: Tenant, umbrella: Tenant) -> None:
     before = timezone.now() - timedelta(minutes=20)
     refused(**of_key(acme, status=503, requests=8), created_at=before, last_at=before)

@@ -202,14 +202,16 @@ def test_failing_webhook_says_why_and_what_waits_on_the_start_page_and_on_its_ow
 
 
 def test_pages_say_if_no_process_delivers(hook: Endpoint, acme: Tenant, ada: Client) -> None:
-    webhooks.delivery(hook)
-    pages = (START, LIST, DELIVERIES, page_of(hook))
-    text = "The service sends no webhooks at present."
+    delivery = webhooks.delivery(hook)
+    pages = (START, LIST, DELIVERIES, page_of(hook), page_of(delivery))
+    text, live = "The service sends no webhooks at present.", "as soon as it is known"
     for url in pages:
-        assert text in body(ada.get(url)), url
+        html = body(ada.get(url))
+        assert (text in html, live in html) == (True, False), url
     with delivering():
         for url in pages:
-            assert text not in body(ada.get(url)), url
+            html = body(ada.get(url))
+            assert (text in html, live in html) == (False, url in pages[3:]), url
 
 
 def test_webhook_secret_rolled_signs_beside_the_old_one_for_a_day(
@@ -272,12 +274,12 @@ def test_webhook_failed_deliveries_are_sent_again(hook: Endpoint, ada: Client) -
     test = webhooks.failed(hook, type=TEST_EVENT)
     assert "Send all undelivered again" in body(ada.get(page_of(hook)))
     html = body(ada.post(page_of(hook, "again"), follow=True))
-    assert "3 deliveries are being sent again." in html
+    assert "3 deliveries are sent again as soon as possible." in html
     assert "undelivered" not in html
     due = Delivery.objects.filter(state="PENDING", next_attempt_at__lte=timezone.now())
     assert due.filter(pk__in=[each.pk for each in three], failures=0).count() == 3
     assert newest(Action.WEBHOOK_SENT_AGAIN).detail.endswith(": 3 failed deliveries")
-    assert "0 deliveries are being sent again." in body(
+    assert "0 deliveries are sent again as soon as possible." in body(
         ada.post(page_of(hook, "again"), follow=True)
     )
     states = Delivery.objects.in_bulk([accepted.pk, test.pk])
@@ -297,7 +299,7 @@ def test_webhook_delivery_that_is_being_sent_is_not_sent_again(hook: Endpoint, a
     before = list(Delivery.objects.order_by("pk").values())
     for each in (first, attempted):
         html = body(ada.post(page_of(each, "again"), follow=True))
-        assert "Nothing was changed: it is being sent already." in html
+        assert "Nothing was changed: it is due already." in html
     assert list(Delivery.objects.order_by("pk").values()) == before
     assert not AuditEntry.objects.filter(action=Action.WEBHOOK_SENT_AGAIN).exists()
 

@@ -157,13 +157,14 @@ class SwitchOn(EndpointAction, Button):
 class SendTestEvent(EndpointAction, Button):
     def run(self) -> str:
         services.send_test_event(self.endpoint, by=self.user)
-        return "A test event is being sent: its result is shown below."
+        return "A test event is sent as soon as possible."
 
 
 class SendFailedAgain(EndpointAction, Button):
     def run(self) -> str:
         count = services.send_again(self.endpoint, by=self.user)
-        return f"{count:,} deliver{pluralize(count, 'y is,ies are')} being sent again."
+        deliveries = f"{count:,} deliver{pluralize(count, 'y is,ies are')}"
+        return f"{deliveries} sent again as soon as possible."
 
 
 class SendAgain(EndpointAction, Button):
@@ -171,5 +172,5 @@ class SendAgain(EndpointAction, Button):
 
     def run(self) -> str:
         if not services.send_again(self.endpoint, by=self.user, only=self.obj):
-            raise Refused("Nothing was changed: it is being sent already.")
-        return "It is being sent again: its result is shown below."
+            raise Refused("Nothing was changed: it is due already.")
+        return "It is sent again as soon as possible."

@@ -83,7 +83,8 @@ class DeliveryAdmin(LogAdmin):
             "delivery": row,
             "body": msgspec.json.format(as_json(event_of(row))).decode(),
             "attempts": row.attempt_set.all(),
-            "live": is_being_sent(row),
+            "live": is_due(row),
+            "sends": processes() > 0,
             "may_send": may_change(request, row.endpoint) and row.attempts > 0,
         }
         more = render_to_string("admin/webhooks/delivery.html", context, request)
@@ -103,7 +104,7 @@ def state_of(delivery: Delivery) -> tuple[str, str, str]:
     return "Retrying" if delivery.failures else "Pending", "warn", when
 
 
-def is_being_sent(delivery: Delivery) -> bool:
+def is_due(delivery: Delivery) -> bool:
     _, _, when = state_of(delivery)
     return when == SOON
 

@@ -23,7 +23,7 @@ from config.console.links import ENDPOINT, page_link
 from config.console.object_page import ObjectPage
 from events.models import KEEP_DAYS
 from events.webhooks.admin import actions
-from events.webhooks.admin.deliveries import held, is_being_sent, reason, unsent
+from events.webhooks.admin.deliveries import held, is_due, reason, unsent
 from events.webhooks.models import PENDING, UNDELIVERED, Delivery, DeliveryState, Endpoint
 from events.webhooks.monitoring import processes
 from events.webhooks.policy import FAILING_DAYS, KEEP
@@ -66,7 +66,8 @@ class EndpointPage(ObjectPage):
             "lines": log.lines(self.request, newest),
             "may_change": may_change,
             "undelivered": may_send and endpoint.deliveries.filter(UNDELIVERED).exists(),
-            "live": any(map(is_being_sent, newest)),
+            "live": any(map(is_due, newest)),
+            "sends": processes() > 0,
         }
 
 
