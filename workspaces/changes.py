@@ -6,13 +6,15 @@ the operator, or what `config.request.context.actor` returns. The log shows the 
 """
 
 from django.contrib.auth.models import User
+from django.core.exceptions import ValidationError
 from django.db import transaction
+from django.db.models import Q
 
 from audit.models import Action
 from audit.record import record
 from workspaces import mails
 from workspaces.api_access import access_warning
-from workspaces.models import Membership, Workspace
+from workspaces.models import Membership, Workspace, can_sign_in
 from workspaces.plans import label_of
 
 
@@ -123,12 +125,26 @@ def solely_administered_by(user: User) -> list[Workspace]:
     return [each for each in own if not admins.filter(workspace=each).exists()]
 
 
+def lock_operators(account: User, *, others_needed: bool) -> None:
+    """Until the transaction ends, changes of the account and of operators wait.
+
+    Raises ValidationError if others are needed, and nobody else operates the service.
+    """
+    wanted = Q(pk=account.pk) | Q(is_superuser=True)
+    locked = User.objects.select_for_update().filter(wanted).order_by("pk")
+    others = [each for each in locked if each != account and can_sign_in(each)]
+    if others_needed and not others:
+        raise ValidationError(f"{account} is the only operator who can sign in.")
+
+
 @transaction.atomic
 def deactivate(account: User, *, even_last_admin: bool = False) -> None:
     """Ends an account's sessions (`sessions.end_closed`), and lets it sign in no more.
 
-    Raises `LastAdmin` if a workspace would have no admin left.
+    Raises `LastAdmin` if a workspace would have no admin left, and ValidationError if the service
+    would have no operator.
     """
+    lock_operators(account, others_needed=account.is_superuser)
     for membership in Membership.objects.admins().filter(user=account).order_by("workspace_id"):
         _locked(membership.workspace)
     if solely_administered_by(account) and not even_last_admin:

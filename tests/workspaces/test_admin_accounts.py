@@ -1,21 +1,26 @@
 """Accounts in the admin: for operators, without Django's own words for rights."""
 
 import re
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
+from django.core.exceptions import ValidationError
+from django.db import connection
 from django.test import Client
 from django.urls import reverse
 from django_otp.plugins.otp_totp.models import TOTPDevice
 
 from audit.models import Action, AuditEntry
 from config.request.redaction import redact
-from tests.support import staff
+from tests.support import factories, staff
 from tests.support.cast import page_of
 from tests.support.factories import Tenant
 from tests.support.staff import body
+from workspaces import changes
 from workspaces.accounts.passwords import FirstPassword
 from workspaces.accounts.recording import NOT_CONFIRMED
 from workspaces.accounts.rights import is_support_staff
@@ -177,3 +182,23 @@ def test_operator_cannot_deactivate_or_demote_themselves(desk: Client) -> None:
     assert "the only operator" in body(right(desk, olga, "end-operator"))
     olga.refresh_from_db()
     assert is_operator(olga)
+
+
+def test_two_operators_who_deactivate_each_other_leave_one(transactional_db: None) -> None:
+    both = [staff.operator(), factories.user("otto@operators.example", is_staff=True)]
+    User.objects.update(is_superuser=True)
+    ready, refused = threading.Barrier(2), []
+
+    def deactivate(operator: User) -> None:
+        operator.refresh_from_db()
+        ready.wait()
+        try:
+            changes.deactivate(operator)
+        except ValidationError:
+            refused.append(operator)
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(deactivate, both))
+    assert [User.objects.get(is_active=True)] == refused

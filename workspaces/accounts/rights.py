@@ -1,14 +1,13 @@
 from django.contrib.auth.models import Group, User
 from django.db import transaction
-from django.db.models import Q
 
 from audit.models import Action
 from audit.record import record
 from config.console.object_page import Refused
 from config.request.context import actor
-from workspaces import mails
+from workspaces import changes, mails
 from workspaces.accounts import second_factor
-from workspaces.models import CAN_SIGN_IN, ConfirmedAddress, Membership, can_sign_in
+from workspaces.models import ConfirmedAddress, Membership, can_sign_in
 from workspaces.permissions import SUPPORT
 
 MADE = {"operator": Action.OPERATOR_MADE, "support": Action.SUPPORT_MADE}
@@ -21,22 +20,21 @@ def has(account: User, right: str) -> bool:
 
 
 def check(account: User, right: str, given: bool) -> None:
-    """Raises `Refused` if the account cannot get the right, or lose it."""
+    """Raises `Refused` if that would change nothing, or the account may not get the right."""
     if has(account, right) == given:
         raise Refused(f"{account}: {kinds_of(account)}. Nothing was changed.")
     if given and not (can_sign_in(account) and second_factor.app_of(account)):
         text = "has no second factor, or cannot sign in. The user sets one up under Security."
         raise Refused(f"{account} {text}")
-    others = User.objects.filter(is_superuser=True, **CAN_SIGN_IN).exclude(pk=account.pk)
-    if right == "operator" and not (given or others.exists()):
-        raise Refused(f"{account} is the only operator who can sign in.")
 
 
 @transaction.atomic
 def change(account: User, right: str, given: bool, *, by: str, reason: str) -> None:
-    """Makes the account an operator or support staff, or ends that; or raises `Refused`."""
-    wanted = Q(pk=account.pk) | Q(is_superuser=True)  # the other operators' own changes wait
-    list(User.objects.select_for_update().filter(wanted).order_by("pk"))
+    """Makes the account an operator or support staff, or ends that.
+
+    Raises `Refused` as `check` does, and ValidationError if the service would have no operator.
+    """
+    changes.lock_operators(account, others_needed=right == "operator" and not given)
     account.refresh_from_db()
     check(account, right, given)
     if right == "operator":

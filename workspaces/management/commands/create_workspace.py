@@ -31,17 +31,17 @@ class Command(BaseCommand):
             if not each.is_valid():
                 errors = " ".join(str(text) for texts in each.errors.values() for text in texts)
                 raise CommandError(f"{option}: {errors}")
-        name, login = form.cleaned_data["name"], invited.cleaned_data["email"]
-        workspace, password = create(name, Plan(plan), login)
-        printed = {"id": str(workspace.id), "name": name, "plan": plan, "admin": login}
+        workspace, login = form.instance, invited.cleaned_data["email"]
+        password = create(workspace, login)
+        printed = {"id": str(workspace.id), "name": workspace.name, "plan": plan, "admin": login}
         if password:
             printed["password"] = password
         self.stdout.write(json.dumps(printed, ensure_ascii=False))
 
 
 @transaction.atomic
-def create(name: str, plan: Plan, login: str) -> tuple[Workspace, str | None]:
-    workspace = Workspace(name=name, plan=plan)
+def create(workspace: Workspace, login: str) -> str | None:
+    """Returns the password of a new account, None if the login has one."""
     changes.create_workspace(workspace, by=actor())
     user, password = with_login(login).first(), None
     if user is None:
@@ -52,4 +52,4 @@ def create(name: str, plan: Plan, login: str) -> tuple[Workspace, str | None]:
     user.is_staff = True
     user.save()
     changes.add_member(workspace, user, by=actor())
-    return workspace, password
+    return password
