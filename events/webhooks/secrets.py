@@ -25,12 +25,12 @@ def new() -> str:
 
 
 def encrypt(raw: str) -> str:
-    return MultiFernet(_fernets()).encrypt(raw.encode()).decode()
+    return _keys().encrypt(raw.encode()).decode()
 
 
 def decrypt(stored: str) -> str:
     """The raw secret. Raises InvalidToken if it was encrypted under an unknown SECRET_KEY."""
-    return MultiFernet(_fernets()).decrypt(stored).decode()
+    return _keys().decrypt(stored).decode()
 
 
 def encrypt_again() -> None:
@@ -40,26 +40,18 @@ def encrypt_again() -> None:
     for endpoint in Endpoint.objects.existing():
         old = {"secret": endpoint.secret, "previous_secret": endpoint.previous_secret}
         try:
-            new = {name: stored and _encrypted_again(stored) for name, stored in old.items()}
+            new = {name: text and _keys().rotate(text).decode() for name, text in old.items()}
         except InvalidToken:
             logger.error("No key decrypts the secret of endpoint %s", endpoint.pk)
             continue
         # Unless somebody has rolled the secret meanwhile.
-        if new != old:
-            Endpoint.objects.filter(pk=endpoint.pk, **old).update(**new)
+        Endpoint.objects.filter(pk=endpoint.pk, **old).update(**new)
 
 
-def _encrypted_again(stored: str) -> str:
-    try:
-        _fernets()[0].decrypt(stored)
-    except InvalidToken:  # not under SECRET_KEY
-        return encrypt(decrypt(stored))
-    return stored
-
-
-def _fernets() -> list[Fernet]:
+def _keys() -> MultiFernet:
+    """The first one encrypts, each decrypts."""
     keys = [
         salted_hmac("events.webhooks.secrets", "", secret=each, algorithm="sha256").digest()
         for each in (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)
     ]
-    return [Fernet(base64.urlsafe_b64encode(key)) for key in keys]
+    return MultiFernet([Fernet(base64.urlsafe_b64encode(key)) for key in keys])
