@@ -13,6 +13,7 @@ from config.connections import fetch_with_retry
 from config.request.context import Notes
 from config.request.redaction import PREFIX
 
+# The scheme is case-insensitive (RFC 9110, section 11.1), the key is not.
 _BEARER = re.compile(rf"(?i:Bearer) +({PREFIX}[\x21-\x7e]+)")
 MALFORMED = f"the Authorization header is not of the form Bearer {PREFIX}…"
 NO_KEY = "what was sent does not have the form of a key: it has"
@@ -26,15 +27,6 @@ _ACTIVE = f"""
 """  # noqa: S608 - made of constants
 
 
-def from_header(value: str) -> str | None:
-    """The raw key in an Authorization header `Bearer dtd_…`; None for any other form.
-
-    The scheme is case-insensitive (RFC 9110, section 11.1), the key is not.
-    """
-    match = _BEARER.fullmatch(value)
-    return match[1] if match else None
-
-
 class BearerKeyAuthentication(BaseAuthentication):
     """Finds the key in the Authorization header; `request.auth` is an `ActiveKey`.
 
@@ -43,9 +35,10 @@ class BearerKeyAuthentication(BaseAuthentication):
 
     def authenticate(self, request: Request) -> tuple[None, ActiveKey]:
         header = request.META.get("HTTP_AUTHORIZATION", "")
-        raw = from_header(header)
-        if raw is None:
+        match = _BEARER.fullmatch(header)
+        if match is None:
             raise InvalidKey(reason=MALFORMED if header else "no Authorization header")
+        raw = match[1]
         notes: Notes = request.notes  # type: ignore[attr-defined]
         notes.key_prefix, notes.key_digest = keys.loggable(raw), keys.digest(raw)
         found: list[ActiveKey] = fetch_with_retry(_ACTIVE, (notes.key_digest,), ActiveKey)

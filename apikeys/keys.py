@@ -17,7 +17,6 @@ from config.request.redaction import CHARACTER, PREFIX, PUBLIC_LENGTH, contains_
 
 ALPHABET = string.ascii_letters + string.digits  # a double click selects the whole key
 SECRET_LENGTH = 40  # characters; 40 × log2(62) ≈ 238 bits, of which 190 stay secret
-LENGTH = len(PREFIX) + SECRET_LENGTH
 NAME_LENGTH = 100
 MOST_ACTIVE = 100  # keys of a workspace: each has its own rate limit and connections in nginx
 WARNED_BEFORE = timedelta(days=14)  # an expiry

@@ -25,10 +25,6 @@ class AlreadyIssued(Exception):
     """A key with this id exists or existed."""
 
 
-class AlreadyEnded(Exception):
-    """The key is revoked, expired or deleted."""
-
-
 def minute(moment: datetime) -> str:
     """`2026-03-01 09:00 UTC`."""
     return f"{moment.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
@@ -180,13 +176,13 @@ class ApiKey(models.Model):
                 go on. If it ends at once, it does not count as an active key.
             new: `expires_at` and `id` of the new key.
 
-        Returns and raises what `issue` does, and raises AlreadyEnded if this key does
-        not work any more.
+        Returns and raises what `issue` does, and raises ValidationError if this key does not work
+        any more.
         """
         old = ApiKey.objects.filter(pk=self.pk)
         old.select_for_update().first()  # two at once: the second sees the end that the first set
         if not old.active().exists():
-            raise AlreadyEnded
+            raise ValidationError("Nothing was created: the key has ended already.")
         if ends_in is not None:
             ends_at = Now() + ends_in
             ends_later = Q(expires_at=None) | Q(expires_at__gt=ends_at)

@@ -33,25 +33,18 @@ class KeyThrottle(BaseThrottle):
             increment=True,
         )
         # `time_left` is 0 in the window's last second, and -1 just after it.
-        seconds = max(1, usage["time_left"] + 1)
+        count, seconds = usage["count"], max(1, usage["time_left"] + 1)
+        left = max(0, REQUESTS_PER_MINUTE - count)
         notes: Notes = request.notes  # type: ignore[attr-defined]
-        notes.minute_count = usage["count"]
-        notes.headers |= quota_headers(usage["count"], seconds)
+        notes.minute_count = count
+        # The first two are draft-ietf-httpapi-ratelimit-headers; others were common before it.
+        notes.headers |= {
+            "RateLimit-Policy": f'"key";q={REQUESTS_PER_MINUTE};w={WINDOW}',
+            "RateLimit": f'"key";r={left};t={seconds}',
+            "X-RateLimit-Limit": str(REQUESTS_PER_MINUTE),
+            "X-RateLimit-Remaining": str(left),
+            "X-RateLimit-Reset": str(seconds),
+        }
         if usage["should_limit"]:
             raise TooManyRequests(REQUESTS_PER_MINUTE, seconds)
         return True
-
-
-def quota_headers(count: int, seconds: int) -> dict[str, str]:
-    """What is left of the limit after `count` requests, `seconds` before the window ends.
-
-    The first two are draft-ietf-httpapi-ratelimit-headers; others were common before it.
-    """
-    left = max(0, REQUESTS_PER_MINUTE - count)
-    return {
-        "RateLimit-Policy": f'"key";q={REQUESTS_PER_MINUTE};w={WINDOW}',
-        "RateLimit": f'"key";r={left};t={seconds}',
-        "X-RateLimit-Limit": str(REQUESTS_PER_MINUTE),
-        "X-RateLimit-Remaining": str(left),
-        "X-RateLimit-Reset": str(seconds),
-    }

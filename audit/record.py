@@ -84,7 +84,7 @@ def record(
 def stored_client() -> tuple[str, str]:
     """The address and the user agent of the current request's client, as they may be stored."""
     address, user_agent = client_info()
-    return address, redact_sent(user_agent)[:USER_AGENT_LENGTH]
+    return address, redact_sent(user_agent, USER_AGENT_LENGTH)
 
 
 @contextmanager

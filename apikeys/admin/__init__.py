@@ -1,5 +1,3 @@
 """The console's pages of keys."""
 
-from apikeys.admin import section
-
-__all__ = ["section"]
+from apikeys.admin import section  # noqa: F401 - registers them

@@ -7,7 +7,7 @@ from django.urls import reverse
 
 from apikeys.admin.warnings import refusals, sentence
 from apikeys.forms import NewKeyForm, RollForm
-from apikeys.models import AlreadyEnded, AlreadyIssued, ApiKey
+from apikeys.models import AlreadyIssued, ApiKey
 from apikeys.usage import report
 from apikeys.usage.models import KeyUsage, RefusedRequest
 from audit.models import Action, AuditEntry
@@ -127,10 +127,7 @@ class RollKey(NewKey):
     def check(self) -> None:
         super().check()
         if self.obj.state.has_ended:
-            raise self.ended()
-
-    def ended(self) -> Refused:
-        return Refused(sentence("has_ended", key=self.obj))
+            raise Refused(sentence("has_ended", key=self.obj))
 
     def form_arguments(self) -> dict[str, Any]:
         return {"by": self.user}
@@ -144,10 +141,7 @@ class RollKey(NewKey):
         return Prompt(f"Roll “{self.obj}”", "Roll the key", [text], warnings)
 
     def issue(self, **new: Any) -> tuple[ApiKey, str]:
-        try:
-            return self.obj.roll(ends_in=self.form.ends_in(), **new)
-        except AlreadyEnded:
-            raise self.ended() from None
+        return self.obj.roll(ends_in=self.form.ends_in(), **new)
 
 
 def require_plan(workspace: Workspace) -> None:

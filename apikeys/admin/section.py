@@ -24,14 +24,14 @@ from workspaces.api_access import access_warning
 SHOWN = 5  # keys on the start page
 
 
-def with_usage(keys: Iterable[ApiKey], days: Mapping[UUID, report.Days]) -> list[dict[str, Any]]:
+def with_usage(keys: Iterable[ApiKey], days: Mapping[UUID, list[KeyUsage]]) -> list[dict[str, Any]]:
     """The keys with what templates cannot find out."""
     return [
         {
             "key": key,
             "is_refused": not key.state.has_ended and bool(access_warning(key.workspace)),
             "chart": report.chart(days[key.pk], small=True),
-            "usage": report.total(days[key.pk].values()),
+            "usage": report.total(days[key.pk]),
         }
         for key in keys
     ]
@@ -76,8 +76,8 @@ class ApiKeyAdmin(ScopedAdmin):
         return [Case(When(ENDED, then=Value(1)), default=Value(0)), "-created_at", "-id"]
 
     def as_rows(self, objects: Iterable[ApiKey]) -> list[dict[str, Any]]:
-        ids = [key.pk for key in objects]
-        return with_usage(objects, report.by_key(KeyUsage.objects.filter(key_id__in=ids)))
+        usage = KeyUsage.objects.filter(key_id__in=[key.pk for key in objects])
+        return with_usage(objects, report.by_field(usage, "key_id"))
 
     def health(self, request: HttpRequest) -> dict[str, list[str]]:
         workspace = own_scope(request).workspace
@@ -87,8 +87,8 @@ class ApiKeyAdmin(ScopedAdmin):
         """Thirty days of the workspace, and of its keys, most used first."""
         workspace = own_scope(request).workspace
         usage = KeyUsage.objects.filter(workspace_id=workspace.pk)
-        days = report.by_key(usage)
-        requests = {key_id: report.total(each.values()).requests for key_id, each in days.items()}
+        days = report.by_field(usage, "key_id")
+        requests = {key_id: report.total(each).requests for key_id, each in days.items()}
         keys = [
             key
             for key in self.get_queryset(request).order_by(*self.get_ordering(request))

@@ -28,9 +28,9 @@ def usage_of(workspace: Workspace) -> SafeString:
 def with_usage(workspaces: Sequence[Workspace]) -> list[tuple[Workspace, SafeString, KeyUsage]]:
     """The workspaces of a list, each with the chart and the sums of the last thirty days."""
     rows = KeyUsage.objects.filter(workspace_id__in=[each.pk for each in workspaces])
-    days = report.by_workspace(rows)
+    days = report.by_field(rows, "workspace_id")
     return [
-        (each, report.chart(days[each.pk], small=True), report.total(days[each.pk].values()))
+        (each, report.chart(days[each.pk], small=True), report.total(days[each.pk]))
         for each in workspaces
     ]
 

@@ -17,9 +17,10 @@ from django.db import close_old_connections, connection, transaction
 from django.db.models import Q
 
 from apikeys.usage.middleware import BUFFER, Batch, Rows, fold
-from apikeys.usage.models import TEXT_LENGTH, KeyUsage, RefusedRequest, clean
+from apikeys.usage.models import TEXT_LENGTH, KeyUsage, RefusedRequest
 from apikeys.usage.reasons import add_reasons
 from config.connections import UNAVAILABLE, fetch
+from config.request.redaction import redact_sent
 
 logger = logging.getLogger(__name__)
 
@@ -54,7 +55,7 @@ def write(uses: list[KeyUsage], refused: list[RefusedRequest]) -> None:
     for row in refused:
         row.sent_digest = ""  # rows in the database have none
     for use in uses:
-        use.user_agent = clean(use.user_agent, TEXT_LENGTH)
+        use.user_agent = redact_sent(use.user_agent, TEXT_LENGTH)
     uses = [*(use_of(row) for row in refused if row.key_id), *uses]
     rows = [vars(use) for use in sorted(uses, key=lambda use: use.last_at)]
     with connection.cursor() as cursor:

@@ -14,12 +14,13 @@ from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.utils.encoding import escape_uri_path
 
-from apikeys.usage.models import TEXT_LENGTH, KeyUsage, RefusedRequest, clean
+from apikeys.usage.models import TEXT_LENGTH, KeyUsage, RefusedRequest
 from audit.snapshots import KeySnapshot
 from config.api.active_key import ActiveKey
 from config.api.errors import ApiError
 from config.api.parameters import without_names
 from config.request.context import Notes, network_of
+from config.request.redaction import redact_sent
 
 logger = logging.getLogger(__name__)
 
@@ -45,9 +46,7 @@ class Buffer:
             self.uses, self.refused = {}, {}
         return list(uses.values()), [row for rows in refused.values() for row in rows.values()]
 
-    def count(
-        self, key: ActiveKey, now: datetime, notes: Notes, client: str, *, ok: bool, download: bool
-    ) -> None:
+    def count(self, key: ActiveKey, now: datetime, notes: Notes, *, ok: bool, file: bool) -> None:
         """Counts a request of a key. If it was refused, `flusher.use_of` counts it instead."""
         with self.lock:
             use = self.uses.get((key.id, now.date()))
@@ -55,10 +54,9 @@ class Buffer:
                 use = KeyUsage(key_id=key.id, day=now.date(), workspace_id=key.workspace_id)
                 self.uses[key.id, use.day] = use
             use.ok += ok
-            use.downloads += download
+            use.downloads += file
             use.busiest = max(use.busiest, notes.minute_count)
-            use.last_at, use.user_agent = now, client
-            use.address = notes.client_address
+            use.last_at, use.address, use.user_agent = now, notes.client_address, notes.user_agent
 
     def refuse(self, row: RefusedRequest) -> None:
         """Of a flood from many networks, only the log has the rest."""
@@ -84,8 +82,7 @@ def fold(row: RefusedRequest, into: Rows) -> RefusedRequest:
         found.request_ids = [*found.request_ids, *row.request_ids][:IDS_KEPT]
         return found
     if len(rows) < ROWS_A_MINUTE:
-        rows[what] = row
-        return row
+        return rows.setdefault(what, row)
     last = next(reversed(rows.values()))
     last.others += row.requests + row.others
     return last
@@ -116,9 +113,8 @@ def _count(request: HttpRequest, response: HttpResponseBase) -> None:
     now, status = datetime.now(UTC), response.status_code
     if notes.key:
         # Only files are streamed, or sent by nginx.
-        download = response.streaming or "X-Accel-Redirect" in response
-        client = request.META.get("HTTP_USER_AGENT", "")
-        BUFFER.count(notes.key, now, notes, client, ok=status < 400, download=download)
+        file = response.streaming or "X-Accel-Redirect" in response
+        BUFFER.count(notes.key, now, notes, ok=status < 400, file=file)
     if notes.error and "Error-Code" in response:  # of the API, not of a page or of /readyz
         BUFFER.refuse(_row(request, now, notes, notes.error))
 
@@ -131,13 +127,13 @@ def _row(request: HttpRequest, now: datetime, notes: Notes, error: ApiError) -> 
         last_at=now,
         request_ids=[UUID(notes.request_id)],
         status=error.status_code,
-        response_text=clean(str(error.detail), TEXT_LENGTH),
-        reason=clean(notes.reason, TEXT_LENGTH),
+        response_text=redact_sent(str(error.detail), TEXT_LENGTH),
+        reason=redact_sent(notes.reason, TEXT_LENGTH),
         key_prefix=notes.key_prefix or "",
         address=notes.client_address if notes.key else network_of(notes.client_address),
-        user_agent=clean(request.META.get("HTTP_USER_AGENT"), SENT_LENGTH),
-        method=clean(request.method, 20),
-        path=clean(escape_uri_path(request.path) + query, SENT_LENGTH),
+        user_agent=redact_sent(notes.user_agent, SENT_LENGTH),
+        method=redact_sent(request.method, 20),
+        path=redact_sent(escape_uri_path(request.path) + query, SENT_LENGTH),
     )
     row.sent_digest = notes.key_digest
     if notes.key:

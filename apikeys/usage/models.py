@@ -12,16 +12,9 @@ from django.db import models
 
 from audit.models import NEWEST_FIRST
 from audit.snapshots import KeySnapshot
-from config.request.redaction import PUBLIC_LENGTH, redact_sent
+from config.request.redaction import PUBLIC_LENGTH
 
-ADDRESS_LENGTH = 45
 TEXT_LENGTH = 500
-
-
-def clean(text: str | None, length: int) -> str:
-    """What a client has sent, without secrets, and no longer than its column."""
-    # It is cut first, since the search takes time. The search finds the first part of a key too.
-    return redact_sent((text or "")[:length].replace("\0", ""))[:length]
 
 
 class KeyUsage(models.Model):
@@ -37,7 +30,7 @@ class KeyUsage(models.Model):
     downloads = models.BigIntegerField(default=0)  # that started; they are in `ok` too
     busiest = models.BigIntegerField(default=0)  # requests in one minute, the most
     last_at = models.DateTimeField()  # of the last request, as are its address and its client
-    address = models.CharField(max_length=ADDRESS_LENGTH, blank=True)  # an ended key's network
+    address = models.CharField(max_length=45, blank=True)  # an ended key's network
     user_agent = models.CharField(max_length=TEXT_LENGTH, blank=True)
 
     class Meta:
@@ -79,7 +72,7 @@ class RefusedRequest(models.Model):
     key_prefix = models.CharField(max_length=PUBLIC_LENGTH, blank=True)
     workspace_id = models.UUIDField(null=True)
     workspace_name = models.CharField(max_length=200, blank=True)
-    address = models.CharField(max_length=ADDRESS_LENGTH, blank=True)  # without a key, the network
+    address = models.CharField(max_length=45, blank=True)  # without a key, the network
     user_agent = models.CharField(max_length=TEXT_LENGTH, blank=True)
     method = models.CharField(max_length=20)
     path = models.CharField(max_length=TEXT_LENGTH)  # of a 400 or a 404, with its query
@@ -107,7 +100,6 @@ class RefusedRequest(models.Model):
 
     @property
     def subject(self) -> tuple[UUID | str, datetime]:
-        """The key or network and the minute, which have a limited number of rows."""
         return self.key_id or self.address, self.created_at.replace(second=0, microsecond=0)
 
     @property

@@ -1,7 +1,7 @@
 """What pages show of the usage of keys and of refused requests, but for the last few seconds."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from datetime import date, timedelta
 from typing import Any
 from uuid import UUID
@@ -33,37 +33,23 @@ LOOKS = {
 }
 
 
-Days = dict[date, KeyUsage]  # those of the last 30, today included, that have any
-
-
 def last_days() -> list[date]:
     return [today() - timedelta(days=back) for back in reversed(range(DAYS))]
 
 
-def by_key(rows: QuerySet[KeyUsage]) -> dict[UUID, Days]:
-    found: dict[UUID, Days] = defaultdict(dict)
-    for row in rows.filter(day__in=last_days()).only(*SUMMED, "busiest"):
-        found[row.key_id][row.day] = row
-    return found
-
-
-def by_workspace(rows: QuerySet[KeyUsage]) -> dict[UUID, Days]:
-    found: dict[UUID, Days] = defaultdict(dict)
-    for each in _sums(rows, "workspace_id", "day"):
-        found[each.workspace_id][each.day] = each
-    return found
-
-
-def of_all(rows: QuerySet[KeyUsage]) -> Days:
-    """The usage of all their keys together."""
-    return {each.day: each for each in _sums(rows, "day")}
-
-
-def _sums(rows: QuerySet[KeyUsage], *fields: str) -> Iterator[KeyUsage]:
-    """Of these rows, for each value of the fields."""
+def by_day(rows: QuerySet[KeyUsage], *fields: str) -> list[KeyUsage]:
+    """The sums of these rows by day, and by these fields."""
     sums = {name: Sum(name) for name in SUMMED}
-    found: Any = rows.filter(day__in=last_days()).values(*fields)
-    return (KeyUsage(**each) for each in found.annotate(**sums, busiest=Max("busiest")))
+    found: Any = rows.filter(day__in=last_days()).values("day", *fields)
+    return [KeyUsage(**each) for each in found.annotate(**sums, busiest=Max("busiest"))]
+
+
+def by_field(rows: QuerySet[KeyUsage], field: str) -> dict[UUID, list[KeyUsage]]:
+    """The same of each key (`key_id`), or of each workspace (`workspace_id`)."""
+    found: dict[UUID, list[KeyUsage]] = defaultdict(list)
+    for each in by_day(rows, field):
+        found[getattr(each, field)].append(each)
+    return found
 
 
 def addresses(key_id: UUID) -> list[KeyUsage]:
@@ -73,23 +59,23 @@ def addresses(key_id: UUID) -> list[KeyUsage]:
     return sorted(found.values(), key=lambda row: row.last_at, reverse=True)
 
 
-def total(usage: Iterable[KeyUsage]) -> KeyUsage:
-    found = list(usage)
-    sums = {name: sum(getattr(each, name) for each in found) for name in SUMMED}
-    return KeyUsage(**sums, busiest=max((each.busiest for each in found), default=0))
+def total(usage: Collection[KeyUsage]) -> KeyUsage:
+    sums = {name: sum(getattr(each, name) for each in usage) for name in SUMMED}
+    return KeyUsage(**sums, busiest=max((each.busiest for each in usage), default=0))
 
 
-def chart(days: Days, *, small: bool = False) -> SafeString:
+def chart(usage: Iterable[KeyUsage], *, small: bool = False) -> SafeString:
     """A bar for each day; "" if there were requests on fewer than two."""
-    by_day = [(day, days.get(day, KeyUsage())) for day in last_days()]
-    bars = [Bar(f"{day:%-d %b}", each.ok, each.refused) for day, each in by_day]
+    by_day = {each.day: each for each in usage}
+    days = [(day, by_day.get(day, KeyUsage())) for day in last_days()]
+    bars = [Bar(f"{day:%-d %b}", each.ok, each.refused) for day, each in days]
     return bar_chart(bars, label="Requests by day", names=NAMES, small=small)
 
 
 def panel(rows: QuerySet[KeyUsage], name: str = "", **of: Any) -> SafeString:
     """HTML: the figures and the chart. `of` narrows the refused requests that they link to."""
-    days = of_all(rows)
-    usage = total(days.values())
+    days = by_day(rows)
+    usage = total(days)
     context = {
         "name": name,
         "usage": usage,

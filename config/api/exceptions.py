@@ -5,17 +5,9 @@ from typing import Any
 
 from django.core.exceptions import SuspiciousOperation
 from django.http import Http404, HttpRequest, HttpResponse
-from rest_framework.exceptions import AuthenticationFailed, NotAuthenticated, NotFound
 from rest_framework.response import Response
 
-from config.api.errors import (
-    ApiError,
-    InvalidKey,
-    InvalidRequest,
-    PathNotFound,
-    ServerError,
-    Unavailable,
-)
+from config.api.errors import ApiError, InvalidRequest, PathNotFound, ServerError, Unavailable
 from config.api.responses import json_response
 from config.connections import UNAVAILABLE
 
@@ -29,10 +21,8 @@ def as_api_error(exc: BaseException) -> ApiError:
         return Unavailable(cause="database", reason=str(exc))
     if isinstance(exc, SuspiciousOperation):  # such as more parameters than Django accepts
         return InvalidRequest()
-    if isinstance(exc, Http404 | NotFound):
+    if isinstance(exc, Http404):
         return PathNotFound()
-    if isinstance(exc, NotAuthenticated | AuthenticationFailed):
-        return InvalidKey()
     return ServerError()
 
 

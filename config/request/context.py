@@ -27,6 +27,7 @@ class Notes:
 
     Attributes:
         client_address: as text; "" if the server does not know it.
+        user_agent: as the client sent it.
         headers: what is added to the headers of its response.
         key_prefix: the public part of what it sent as a key, also of one that is not valid.
         key_digest: the SHA-256 of it.
@@ -37,6 +38,7 @@ class Notes:
 
     request_id: str
     client_address: str
+    user_agent: str = ""
     headers: dict[str, str] = field(default_factory=dict)
     key: ActiveKey | None = None
     key_prefix: str | None = None
@@ -67,7 +69,7 @@ def client_info() -> tuple[str, str]:
     if request is None:
         return "", ""
     notes: Notes = request.notes  # type: ignore[attr-defined]
-    return notes.client_address, request.headers.get("User-Agent", "")
+    return notes.client_address, notes.user_agent
 
 
 def actor() -> str:

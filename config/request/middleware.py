@@ -38,7 +38,8 @@ class RequestIdMiddleware:
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         started = time.monotonic()
-        notes = Notes(request_id=os.urandom(16).hex(), client_address=client_address(request))
+        user_agent = request.META.get("HTTP_USER_AGENT", "")
+        notes = Notes(os.urandom(16).hex(), client_address(request), user_agent)
         request.notes = notes  # type: ignore[attr-defined]
         token = current_request.set(request)
         systemd.running[notes.request_id] = started  # for its watchdog
@@ -89,7 +90,7 @@ def log_request(request: HttpRequest, response: HttpResponse, notes: Notes) -> N
         "key_prefix": notes.key_prefix,
         "workspace_id": str(notes.key.workspace_id) if notes.key else None,
         "client_address": notes.client_address,
-        "user_agent": shown(request.META.get("HTTP_USER_AGENT", "")) or None,
+        "user_agent": shown(notes.user_agent) or None,
         "user": notes.user,
         "reason": shown(notes.reason) if notes.error else None,  # it may quote a header
         "cause": notes.error.cause if notes.error else None,

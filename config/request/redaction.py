@@ -49,9 +49,10 @@ def redact(text: str) -> str:
     return text
 
 
-def redact_sent(text: str) -> str:
-    """Like `redact`, for a path or a user agent that a client chose: cuts other long runs too."""
-    return redact(_cut_long_runs(text))
+def redact_sent(text: str | None, length: int) -> str:
+    """Like `redact`, for what a client chose, such as a path: cuts it, and other long runs too."""
+    # It is cut first, since the search takes time. The search finds the first part of a key too.
+    return redact(_cut_long_runs((text or "")[:length].replace("\0", "")))[:length]
 
 
 def shown(text: str) -> str:

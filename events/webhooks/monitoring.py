@@ -16,6 +16,7 @@ from prometheus_client import Metric
 from prometheus_client.core import GaugeMetricFamily
 
 from config.checks import DATABASE, Found, asks_service, look_at
+from config.connections import fetch
 from events.webhooks.models import Endpoint
 from events.webhooks.queue import READY
 
@@ -57,9 +58,7 @@ class Status(NamedTuple):
 
 def processes() -> int:
     """How many deliver at present."""
-    with default_connection.cursor() as cursor:
-        cursor.execute(_PROCESSES)
-        [(number,)] = cursor.fetchall()
+    [(number,)] = fetch(_PROCESSES, [])
     return int(number)
 
 

@@ -32,7 +32,7 @@ def count(number: int = 1, at: datetime | None = None, client: str = "late/1") -
     """Counts a request of the key with the id `uid(number, 2)`; returns when it was."""
     at = at or timezone.now()
     key = ActiveKey(uid(number, 2), "Sync", "dtd_12345678", uid(1, 1), "Acme", "PRO", False)
-    BUFFER.count(key, at, Notes("", ADDRESS), client, ok=True, download=False)
+    BUFFER.count(key, at, Notes("", ADDRESS, client), ok=True, file=False)
     return at
 
 
@@ -180,18 +180,18 @@ def test_report_has_the_last_30_days_of_each_key_and_of_all(db: None) -> None:
     used(uid(1, 2), uid(1, 1), 2, errors=2, limited=1)
     used(uid(1, 2), uid(1, 1), 30, ok=9)  # too long ago
     used(uid(2, 2), uid(1, 1), 0, ok=1, busiest=6)
-    found = report.by_key(KeyUsage.objects.all())[uid(1, 2)]
-    assert {day: numbers(usage) for day, usage in found.items()} == {
+    found = report.by_field(KeyUsage.objects.all(), "key_id")[uid(1, 2)]
+    assert {each.day: numbers(each) for each in found} == {
         today(): Usage(ok=3, downloads=1),
         today() - timedelta(days=2): Usage(errors=2, limited=1),
     }
     assert usage_of(uid(3, 2)) == Usage()
-    of_all = report.of_all(KeyUsage.objects.all())
-    assert {day: numbers(usage) for day, usage in of_all.items()} == {
+    of_all = report.by_day(KeyUsage.objects.all())
+    assert {each.day: numbers(each) for each in of_all} == {
         today(): Usage(ok=4, downloads=1),
         today() - timedelta(days=2): Usage(errors=2, limited=1),
     }
-    total = report.total(of_all.values())
+    total = report.total(of_all)
     assert numbers(total) == Usage(ok=4, errors=2, limited=1, downloads=1)
     assert (total.requests, total.refused, total.busiest) == (7, 3, 7)
 

@@ -112,11 +112,12 @@ def test_issue_key_is_for_admins_of_that_workspace_only(acme: Tenant, umbrella: 
     own = str(acme.workspace.id)
     for workspace, person in (
         *((own, outsider) for outsider in (member, root, umbrella.admin)),
-        ("no-uuid", acme.admin),
         ("00000000-0000-4000-8000-000000000000", acme.admin),
     ):
         with pytest.raises(CommandError, match="is not an admin of a workspace with that id"):
             command("issue_key", workspace, "Mine", "--by", person.username)
+    with pytest.raises(CommandError, match="invalid UUID value: 'no-uuid'"):
+        command("issue_key", "no-uuid", "Mine", "--by", acme.admin.username)
     assert ApiKey.objects.count() == before
 
 

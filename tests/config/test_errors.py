@@ -5,16 +5,7 @@ from uuid import uuid4
 import pytest
 from django.db import transaction
 from django.test import Client
-from rest_framework.exceptions import (
-    APIException,
-    AuthenticationFailed,
-    NotAuthenticated,
-    NotFound,
-    PermissionDenied,
-)
 
-from config.api.errors import ApiError, InvalidKey, PathNotFound, ServerError
-from config.api.exceptions import as_api_error
 from tests.support import factories
 from tests.support.client import get, golden
 from tests.support.database import execute, renamed
@@ -155,19 +146,6 @@ def test_error_of_a_crash_is_the_same_500_at_any_endpoint(
     assert response.json() == golden("server_error")
     assert len(response.headers["request-id"]) == 32
     assert "does not exist" in caplog.text  # the traceback
-
-
-@pytest.mark.parametrize(
-    ("raised", "expected"),
-    [
-        (NotFound(), PathNotFound),
-        (NotAuthenticated(), InvalidKey),
-        (AuthenticationFailed(), InvalidKey),
-        (PermissionDenied(), ServerError),  # a 403 of the API has causes of its own
-    ],
-)
-def test_error_of_drf_is_the_api_s_own(raised: APIException, expected: type[ApiError]) -> None:
-    assert type(as_api_error(raised)) is expected
 
 
 def test_error_log_has_no_line_forged_by_a_line_end_in_a_path(server: Server, acme: Tenant) -> None:

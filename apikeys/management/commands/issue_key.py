@@ -21,22 +21,18 @@ class Command(BaseCommand):
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("workspace_id", help="as create_workspace printed it")
+        parser.add_argument("workspace_id", type=UUID, help="as create_workspace printed it")
         parser.add_argument("name", help="what the key is for; audit entries contain it")
         parser.add_argument("--by", required=True, metavar="EMAIL", help="login of the admin")
 
-    def handle(self, *, workspace_id: str, name: str, by: str, **options: Any) -> None:
+    def handle(self, *, workspace_id: UUID, name: str, by: str, **options: Any) -> None:
         login = by.strip()
         try:
             name = keys.clean_name(name)
         except ValidationError as exc:
             raise CommandError(f"NAME: {exc.message}") from None
         admins = Membership.objects.admins().select_related("workspace", "user")
-        try:
-            admins = admins.filter(workspace=UUID(workspace_id), user__in=with_login(login))
-            membership = admins.first()
-        except ValueError:
-            membership = None
+        membership = admins.filter(workspace=workspace_id, user__in=with_login(login)).first()
         if membership is None:
             raise CommandError(f"{login} is not an admin of a workspace with that id.")
         workspace = membership.workspace

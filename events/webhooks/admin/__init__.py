@@ -1,5 +1,3 @@
 """The admin's pages of webhooks and their deliveries."""
 
-from events.webhooks.admin import deliveries, endpoints
-
-__all__ = ["deliveries", "endpoints"]
+from events.webhooks.admin import deliveries, endpoints  # noqa: F401 - registers them
