@@ -94,6 +94,4 @@ def tokens(asked: Search, words: list[Word], given: dict[str, Any]) -> list[list
         if first and end and end - first <= timedelta(DAYS_MAX):
             days = range((first - _EPOCH).days, (end - _EPOCH).days + 1)
             found.append([f"{time} {day}" for day in days])
-    if found and asked.sort != "created":
-        found.append([asked.sort])
     return found

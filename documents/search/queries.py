@@ -1,15 +1,19 @@
 """Finds a page of a search.
 
-First the newest documents are looked at: a frequent match fills its page there. If not, an index
+The newest documents are looked at first: a frequent match fills its page there. If not, an index
 finds all that may match: that of the tokens, or that of a time within one of the ranges. They are
-counted, and sorted if they are no more than MATCHES. If no index finds so few, further documents
-are looked at in their order: the page may then have fewer documents than asked for, or none.
+counted. Many may stand together: documents are looked at from the newest of them on. If these do
+not fill the page either, all are sorted. If each index finds more than MATCHES, further documents
+are looked at in their order: the page may then have fewer than asked for, or none.
 
-So a page costs at most NEWEST and FURTHER documents, OUTDATED rows, and MATCHES rows of each index.
-What has no bound are the index's lists of the tokens: they grow with the documents that have one.
+So a page costs at most NEWEST and FURTHER documents, OUTDATED rows, and twice MATCHES rows of each
+index. What has no bound are the index's lists of the tokens: they grow with the documents.
 """
 
+from collections.abc import Iterator
 from datetime import datetime
+from itertools import chain
+from math import ceil
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -19,9 +23,10 @@ from documents.api.documents import DOCUMENT_COLUMNS_SQL, VISIBLE, DocumentPosit
 from documents.search.conditions import HAS_WORDS, holds, tokens, values, within, words_of
 from documents.search.parameters import Search
 
-NEWEST, FURTHER = 1_000, 8_000  # documents looked at in their order, first and as a last resort
-RECIPIENTS = 400  # instead of NEWEST if recipients are asked for: those of each are looked up
-MATCHES = 120_000  # documents of the index that are sorted for a page
+NEWEST, FURTHER = 1_000, 8_000  # documents looked at in their order, first and later
+RECIPIENTS = 0.4  # of these if recipients are asked for: those of each document are looked up
+MATCHES = 120_000  # documents of the index that are counted and sorted for a page
+MANY = 8_000  # documents of the index that are looked for in the order before they are sorted
 OUTDATED = 1_000  # changes that made a workspace's documents outdated
 
 # With a workspace that the planner does not know: for one that has most documents of all, it would
@@ -34,10 +39,15 @@ _SETTINGS = """
     SET LOCAL enable_seqscan = off; SET LOCAL enable_sort = off;
     SET LOCAL max_parallel_workers_per_gather = 0; SET LOCAL jit = off; SET LOCAL work_mem = '16MB';
 """
+_FIRST_ID, _LAST_ID = UUID(int=0), UUID(int=2**128 - 1)
+
+Given = dict[str, Any]  # the values of a statement
+Source = tuple[str, list[str]]  # has all that match; and what must hold for each
+Groups = list[list[str]]  # of tokens: what matches has one of each
 
 
 class SearchPage(NamedTuple):
-    rows: list[list[Any]]  # of the documents that match, with DOCUMENT_COLUMNS
+    rows: list[Any]  # of the documents that match, with DOCUMENT_COLUMNS
     next: DocumentPosition | None  # the position behind the page; None if nothing more can follow
     searched_to: datetime | None = None  # how far was looked, if that is why the page is short
 
@@ -47,23 +57,44 @@ def search(
 ) -> SearchPage:
     """The next documents that match. Raises InvalidParameter for a title without usable words."""
     words = words_of(asked.title) if asked.title is not None else []
-    given = values(asked, words, workspace_id)
-    if after:
-        given |= {"after_time": after.time, "after_id": after.id}
-    has_recipients = asked.recipient or asked.recipient_status
-    most = min(NEWEST, RECIPIENTS) if has_recipients else NEWEST
-    page = _in_order(asked, given, most, limit)
-    if page.searched_to and (groups := tokens(asked, words, given)):
-        page = _by_tokens(asked, given, groups, limit) or page
-    # A recipient would have to be looked up for each document of a range.
-    if page.searched_to and not has_recipients:
-        page = _by_time(asked, given, limit) or page
-    return _in_order(asked, given, FURTHER, limit) if page.searched_to else page
+    # Before the end of the range. With both, PostgreSQL 18 would begin at the end, and read all
+    # that is before the position.
+    end = next((each.end for each in asked.ranges if each.time == asked.sort), None)
+    start = {"time": end or "infinity", "id": _FIRST_ID}
+    given = values(asked, words, workspace_id) | (after._asdict() if after else start)
+    page = _in_order(asked, given, NEWEST, limit)
+    if page.searched_to:
+        page = _by_index(asked, given, tokens(asked, words, given), limit)
+    return page
 
 
-def _in_order(asked: Search, given: dict[str, Any], most: int, limit: int) -> SearchPage:
+def _by_index(asked: Search, given: Given, groups: Groups, limit: int) -> SearchPage:
+    """The next that match, of all that an index finds; else of FURTHER documents."""
+    behind = " AND ".join([*_behind(asked), *within(asked.ranges)])
+    newest = f"max({asked.sort}_at) FILTER (WHERE {behind})"
+    sources = [_by_tokens(asked, given, groups), _by_time(asked, given)]
+    # To count what has one frequent token takes longer than to count a range.
+    for source, where in chain.from_iterable(sources if len(groups) > 1 else reversed(sources)):
+        few = f"(SELECT * FROM {source} LIMIT {MATCHES + 1}) AS document"  # noqa: S608 - made of constants
+        [(number, time)] = _fetch(f"SELECT count(*), {newest} FROM {few}", given)  # noqa: S608
+        if number > MATCHES:
+            continue
+        if not time:
+            return SearchPage([], None)
+        if number > MANY:
+            first = {} if time == given["time"] else {"time": time, "id": _LAST_ID}
+            page = _in_order(asked, given | first, FURTHER, limit)
+            if not page.searched_to:
+                return page
+        return _sorted(asked, given, few, where, limit)
+    return _in_order(asked, given, FURTHER, limit)
+
+
+def _in_order(asked: Search, given: Given, most: int, limit: int) -> SearchPage:
     """Those that match of the next documents, of at most so many."""
-    where = [_VISIBLE, *_behind(asked, given)]
+    if asked.recipient or asked.recipient_status:
+        most = ceil(most * RECIPIENTS)
+    where = [_VISIBLE, *_behind(asked)]
     if len(asked.statuses) == 1 and asked.sort == "created":
         where.append("status = (%(statuses)s::text[])[1]")  # it has an index in this order
     # The last document that is looked at comes too, whether it matches or not: if the page is not
@@ -90,53 +121,46 @@ def _in_order(asked: Search, given: dict[str, Any], most: int, limit: int) -> Se
     return SearchPage(rows, last, last.time if len(rows) < limit else None)
 
 
-def _by_tokens(
-    asked: Search, given: dict[str, Any], groups: list[list[str]], limit: int
-) -> SearchPage | None:
-    """The next that match, of all that have the tokens; None if too many have, or are outdated."""
+def _by_tokens(asked: Search, given: Given, groups: Groups) -> Iterator[Source]:
+    """All that have the tokens, with the other conditions; none if too many are outdated."""
     hashes = "SELECT documents_token(%(workspace)s, each) FROM unnest(%({})s::text[]) AS each"
+    if groups and asked.sort != "created":
+        groups = [*groups, [asked.sort]]
     any_of = {f"any_{n}": group for n, group in enumerate(groups) if len(group) > 1}
     conditions = [f"tokens && ARRAY({hashes.format(name)})" for name in any_of]
     # One condition for these: planning one for each could take 0.1 s.
     if all_of := [group[0] for group in groups if len(group) == 1]:
         conditions.append(f"tokens @> ARRAY({hashes.format('all')})")
-    has_tokens = " AND ".join(conditions)
-    given = given | any_of | {"all": all_of}
+    given |= any_of | {"all": all_of}
     of_workspace = "workspace_id = %(workspace)s OR workspace_id IS NULL"
     outdated = _count(f'"documents_outdated" WHERE {of_workspace}', OUTDATED, given)
-    if outdated > OUTDATED:
-        return None
-    if _count(f'"documents_searchable" WHERE {has_tokens}', MATCHES, given) > MATCHES:
-        return None
-    # Looking for some that are outdated takes a fifth of the time.
-    source = "documents_findable(%(workspace)s)" if outdated else '"documents_searchable"'
-    return _sorted(asked, given, source, [has_tokens, *within(asked.ranges), HAS_WORDS], limit)
+    if groups and outdated <= OUTDATED:
+        # Looking for some that are outdated takes a fifth of the time.
+        table = "documents_findable(%(workspace)s)" if outdated else '"documents_searchable"'
+        yield f"{table} WHERE {' AND '.join(conditions)}", [*within(asked.ranges), HAS_WORDS]
 
 
-def _by_time(asked: Search, given: dict[str, Any], limit: int) -> SearchPage | None:
-    """The next that match, of all within one of the ranges; None if each range has too many."""
-    for each in asked.ranges:
+def _by_time(asked: Search, given: Given) -> Iterator[Source]:
+    """All within one of the ranges that has few enough, with the other conditions."""
+    # A recipient would have to be looked up for each document of a range.
+    for each in () if asked.recipient or asked.recipient_status else asked.ranges:
         inside = " AND ".join([_VISIBLE, f"{each.time}_at IS NOT NULL", *within([each])])
         # In the order of the time's index, which PostgreSQL then reads.
-        source = f""""documents_document" AS document WHERE {inside}
-            ORDER BY {each.time}_at DESC, id DESC"""
+        order = f"{each.time}_at DESC, id DESC"
+        source = f'"documents_document" AS document WHERE {inside} ORDER BY {order}'
         if _count(source, MATCHES, given) <= MATCHES:
-            source = f"(SELECT * FROM {source} LIMIT {MATCHES + 1}) AS document"  # noqa: S608 - made of constants
-            return _sorted(asked, given, source, [*holds(asked)], limit)
-    return None
+            yield source, [*holds(asked)]
 
 
-def _count(source: str, most: int, given: dict[str, Any]) -> int:
+def _count(source: str, most: int, given: Given) -> int:
     """How many rows a source has; one more than `most` if there are even more."""
     sql = f"SELECT count(*) FROM (SELECT FROM {source} LIMIT {most + 1}) AS first"  # noqa: S608
     return int(_fetch(sql, given)[0][0])
 
 
-def _sorted(
-    asked: Search, given: dict[str, Any], source: str, where: list[str], limit: int
-) -> SearchPage:
+def _sorted(asked: Search, given: Given, source: str, where: list[str], limit: int) -> SearchPage:
     """The next that match, of a source that has all of them."""
-    where = [*_behind(asked, given), *where]
+    where = [*_behind(asked), *where]
     found = _fetch(
         f"""SELECT time, looked, {DOCUMENT_COLUMNS_SQL} FROM (
             SELECT {asked.sort}_at AS time, id AS looked
@@ -150,16 +174,11 @@ def _sorted(
     return SearchPage(rows, DocumentPosition(*found[limit - 1][:2]) if len(found) > limit else None)
 
 
-def _behind(asked: Search, given: dict[str, Any]) -> list[str]:
+def _behind(asked: Search) -> list[str]:
     """Whether the time that sorts is there, within its range, and behind the position."""
-    sorts = [each for each in asked.ranges if each.time == asked.sort]
-    if "after_id" not in given:
-        return [f"{asked.sort}_at IS NOT NULL", *within(sorts)]
-    # What is behind the position is before the range's end too. If PostgreSQL 18 knew both, it
-    # would begin at the end, and read all that is before the position.
-    sorts = [each._replace(end=None) for each in sorts]
-    behind = f"({asked.sort}_at, id) < (%(after_time)s, %(after_id)s)"
-    return [f"{asked.sort}_at IS NOT NULL", *within(sorts), behind]
+    ranges = [each._replace(end=None) for each in asked.ranges if each.time == asked.sort]
+    behind = f"({asked.sort}_at, id) < (%(time)s, %(id)s)"
+    return [f"{asked.sort}_at IS NOT NULL", *within(ranges), behind]
 
 
 def _fetch(sql: str, parameters: dict[str, Any]) -> list[Any]:
@@ -168,5 +187,4 @@ def _fetch(sql: str, parameters: dict[str, Any]) -> list[Any]:
         cursor.execute(_SETTINGS + sql, parameters)
         while cursor.nextset():
             pass
-        rows: list[Any] = cursor.fetchall()
-    return rows
+        return list(cursor.fetchall())

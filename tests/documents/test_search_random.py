@@ -311,6 +311,7 @@ def test_search_finds_what_a_model_finds_in_random_documents(
             monkeypatch.setattr(queries, "NEWEST", dice.choice((1, 12, 60)))
             monkeypatch.setattr(queries, "FURTHER", most)
             monkeypatch.setattr(queries, "MATCHES", most)
+            monkeypatch.setattr(queries, "MANY", dice.choice((0, 6, most)))
             compare(dice, acme, are_short, f"SEED={seed}, from search {first}")
 
 
