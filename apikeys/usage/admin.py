@@ -7,7 +7,6 @@ from uuid import UUID
 
 from django.apps import apps
 from django.contrib import admin
-from django.db.models import Q
 from django.http import HttpRequest
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
@@ -33,11 +32,12 @@ class RefusedFilter(lists.LogFilter):
 
     status__exact = lists.any_of("Status", [(str(status), status) for status in STATUSES])
     key_id__exact = lists.linked("API key")
-    request_id = lists.linked("Request id")
+    request_id__exact = lists.linked("Request id")
 
-    def condition(self) -> Q:
-        id = self.cleaned_data["request_id"]
-        return super().condition() & (Q(request_ids__contains=[id]) if id else Q())
+    def clean(self) -> None:
+        """A row has the ids of many requests."""
+        if id := self.cleaned_data.pop("request_id__exact", None):
+            self.cleaned_data["request_ids__contains"] = [id]
 
 
 @admin.register(RefusedRequest)
@@ -54,7 +54,7 @@ class RefusedRequestAdmin(LogAdmin):
     menu_position = 35
     in_menu = False  # the audit log leads here
     filter_form = RefusedFilter
-    finds = {Kind.ID: ("request_id",)}
+    finds = {Kind.ID: ("request_id__exact",)}
 
     def panels(self, request: HttpRequest) -> list[SafeString]:
         """For support, what was refused and where to look; for operators, also all requests."""
@@ -85,7 +85,7 @@ class RefusedRequestAdmin(LogAdmin):
         yield "Workspace", page_link(WORKSPACE, row.workspace_name, row.workspace_id)
         yield "Address", row.address if row.key_prefix else ""  # it is who asked, without a key
         yield "User agent", row.user_agent
-        asked = parsed(request.GET.get("request_id", ""))
+        asked = parsed(request.GET.get("request_id__exact", ""))
         id = asked if asked in row.request_ids else row.request_ids[0]
         among = f"one of {row.requests:,}" if row.requests > 1 else ""
         yield "Request id", format_html("{} {}", copyable(id.hex), among)

@@ -41,7 +41,7 @@ _HOST = re.compile(r"(?:https?://)?((?:[\w-]+\.)+[\w-]+)(?:[:/?#]\S*)?", re.IGNO
 _LISTS = {
     Kind.KEY: (LOG, "key_prefix__exact"),
     Kind.EVENT: (DELIVERIES, "event_id__exact"),
-    Kind.REQUEST_ID: (REFUSED, "request_id"),
+    Kind.REQUEST_ID: (REFUSED, "request_id__exact"),
     Kind.ADDRESS: (LOG, "address__exact"),
     Kind.TEXT: (DOCUMENTS, "q"),
 }

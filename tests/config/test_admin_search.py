@@ -59,7 +59,7 @@ def test_box_says_in_a_list_that_an_id_is_not_known(sam: Client) -> None:
     id = uid(9)
     assert target(sam, id) == f"{DOCUMENTS}?q={id}"
     assert "There is no such document" in body(sam.get(target(sam, id)))
-    assert target(sam, id.hex) == f"{REFUSED}?request_id={id.hex}"
+    assert target(sam, id.hex) == f"{REFUSED}?request_id__exact={id.hex}"
     assert "the first 60 Request-Ids are kept" in body(sam.get(target(sam, id.hex)))
     event = f"evt_{id.hex}"
     assert target(sam, event) == f"{DELIVERIES}?event_id__exact={id.hex}"
