@@ -1,4 +1,5 @@
 from datetime import timedelta
+from math import inf
 
 from django.conf import settings
 from django.core.checks import CheckMessage, Debug, Error, Info, Warning  # noqa: A004
@@ -57,9 +58,8 @@ def wrong_seals(found: state.State) -> Found:
     if found.foreign:
         text = f"{found.foreign} So somebody else than the sealer has written to its tree."
         yield Error(text, "Find out who: `manage.py verify_audit` says more.")
-    seconds = found.unsealed_seconds or 0.0
-    if seconds > state.LATE_SECONDS:
-        minutes = f"{seconds // 60:,.0f} minutes"
+    if state.LATE_SECONDS < found.unsealed_seconds < inf:
+        minutes = f"{found.unsealed_seconds // 60:,.0f} minutes"
         text = f"Entries have waited to be sealed for {minutes}; nothing would show a change."
         yield Error(text, look_at("seal"))
 

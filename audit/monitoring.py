@@ -17,6 +17,6 @@ def read_metrics(connection: BaseDatabaseWrapper) -> Iterator[Metric]:
     timestamp = backup.timestamp() if backup else 0.0
     yield GaugeMetricFamily("documents_backup_timestamp_seconds", text, timestamp)
     if keys.set_up():
-        text = "The age of the oldest audit entry that is not sealed"
-        seconds = state.read(connection).unsealed_seconds or 0.0
+        text = "The age of the oldest audit entry that is not sealed; infinite if that is unknown"
+        seconds = state.read(connection).unsealed_seconds
         yield GaugeMetricFamily("documents_audit_unsealed_seconds", text, seconds)

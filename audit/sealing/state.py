@@ -8,6 +8,7 @@ its result is an entry.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from math import inf
 
 from django.core.exceptions import ImproperlyConfigured
 from django.db import connection as default_connection
@@ -60,13 +61,14 @@ class State:
     """The state of the log.
 
     Attributes:
-        unsealed_seconds: the age of the oldest entry that is not sealed; None if all are.
+        unsealed_seconds: the age of the oldest entry that is not sealed; 0 if all are, infinite if
+            no signature can be checked.
         damaged_at: when a verification last found that the log differs; None if never.
         foreign: a sentence about rows of the tree that the sealer has not written; "" if none.
         unverified: why no signature could be checked; a sentence.
     """
 
-    unsealed_seconds: float | None = None
+    unsealed_seconds: float = 0.0
     damaged_at: datetime | None = None
     foreign: str = ""
     unverified: str = ""
@@ -79,18 +81,19 @@ def read(connection: BaseDatabaseWrapper = default_connection) -> State:
     try:
         known = keys.public_keys()
     except ImproperlyConfigured as exc:
-        return State(unverified=str(exc))
+        return State(inf, unverified=str(exc))
     signed = checkpoints.newest(known, connection)
     with connection.cursor() as cursor:
         # A checkpoint's time is in whole seconds, and a little before its entries were read.
         sealed_at = signed.statement.sealed_at + SECOND if signed.statement else EVER
         complete_to = signed.horizon.complete_to
-        if signed.statement is None and signed.leaves:  # all entries would have to be looked at
+        unknown = signed.statement is None and signed.leaves > 0
+        if unknown:  # all entries would have to be looked at
             sealed_at, complete_to = NEVER, 2**63 - 1
         cursor.execute(_STATE, {"sealed_at": sealed_at, "complete_to": complete_to})
         cursor.nextset()
-        [(unsealed_seconds, damaged_at)] = cursor.fetchall()
-    return State(unsealed_seconds, damaged_at, _foreign(signed))
+        [(seconds, damaged_at)] = cursor.fetchall()
+    return State(inf if unknown else seconds or 0.0, damaged_at, _foreign(signed))
 
 
 def _foreign(signed: Newest) -> str:

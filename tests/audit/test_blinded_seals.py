@@ -1,12 +1,15 @@
 """Who may write to the tree's tables, or owns them, cannot hide that entries are not sealed."""
 
 from datetime import UTC, datetime
+from math import inf
 from typing import Any
 
 import pytest
+from django.db import connection
 
 from audit.checks import wrong_seals
 from audit.models import AuditEntry, Checkpoint
+from audit.monitoring import read_metrics
 from audit.sealing import state
 from audit.sealing.keys import PrivateKey
 from audit.sealing.note import Horizon, Statement
@@ -37,6 +40,24 @@ def older(entry: AuditEntry, **by: float) -> None:
 def warning(words: str) -> str:
     [found] = [each.msg for each in wrong_seals(state.read()) if words in each.msg]
     return found
+
+
+def test_a_metric_does_not_say_that_all_is_sealed_if_no_signature_can_be_checked(
+    settings: Any,
+) -> None:
+    def unsealed() -> float:
+        [_, found] = read_metrics(connection)
+        return float(found.samples[0].value)
+
+    written()
+    seal()
+    assert unsealed() == 0
+    settings.AUDIT_PUBLIC_KEYS = [str(PrivateKey.generate(KEY.name).public)]
+    assert unsealed() == inf
+    settings.AUDIT_PUBLIC_KEYS = ["x"]
+    assert unsealed() == inf
+    [said] = wrong_seals(state.read())
+    assert said.msg.startswith("AUDIT_PUBLIC_KEYS is not valid")
 
 
 def test_an_unsigned_checkpoint_is_an_alarm_and_stops_nothing() -> None:
