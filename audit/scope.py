@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from copy import copy
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 from uuid import UUID
@@ -21,6 +22,7 @@ WORKSPACE = "workspace_id__exact"  # the URL parameter
 COOKIE = "workspace"  # signed: the id of the workspace that the user has switched to
 
 
+@dataclass(eq=False, repr=False)
 class Scope:
     """What a user may see.
 
@@ -32,10 +34,10 @@ class Scope:
             without any. A URL with a foreign one does not exist.
     """
 
-    def __init__(
-        self, own: QuerySet[Any], *, everything: bool = False, asked: str = "", chosen: str = ""
-    ) -> None:
-        self.own, self.everything, self.asked, self.chosen = own, everything, asked, chosen
+    own: QuerySet[Any]
+    everything: bool = False
+    asked: str = ""
+    chosen: str = ""
 
     @cached_property
     def workspace(self) -> Any:

@@ -114,26 +114,22 @@ class Bucket(Witness):
         return self._client().get_object(Bucket=self._bucket, Key=key)["Body"].read().decode()
 
 
-def witnesses(configured: Sequence[str]) -> list[Witness]:
-    """Raises ImproperlyConfigured if one has none of the forms, or its bucket is not set."""
-    return [_witness(*each.partition(":")) for each in configured]
-
-
-def _witness(kind: str, colon: str, path: str) -> Witness:
-    if kind == "file" and path:
-        return AppendedFile(Path(path))
-    if kind == "bucket" and not colon:
+def witness(text: str) -> Witness:
+    """One of AUDIT_WITNESSES; raises ImproperlyConfigured if it is none, or has no bucket."""
+    if text == "stdout":
+        return Witness()
+    if text == "bucket":
         if "witness" not in settings.STORAGES:
             raise ImproperlyConfigured(
                 "AUDIT_WITNESSES has `bucket`, but AUDIT_WITNESS_BUCKET is not set."
             )
         return Bucket()
-    if kind == "stdout" and not colon:
-        return Witness()
-    raise ImproperlyConfigured(
-        "AUDIT_WITNESSES must have `stdout`, `file:/path/to/file` or `bucket`, not "
-        f"{kind + colon + path!r}."
-    )
+    path = text.removeprefix("file:")
+    if path in ("", text):
+        raise ImproperlyConfigured(
+            f"AUDIT_WITNESSES must have `stdout`, `file:/path/to/file` or `bucket`, not {text!r}."
+        )
+    return AppendedFile(Path(path))
 
 
 class Publisher:

@@ -31,10 +31,9 @@ def evidence_file(request: HttpRequest, object_id: str) -> HttpResponseBase:
         raise Http404
     if needed := password_needed(request):
         return needed
-    entries_url = filtered(LOG, document_id__exact=trail.document_id)
     make, name = partial(export, trail, most=MOST), f"evidence-{trail.document_id}.json"
     try:
         return send(request, make, name=name, content_type="application/json")
     except EvidenceRefused as exc:
         messages.error(request, f"No evidence file was made. {exc}")
-        return HttpResponseRedirect(entries_url)
+        return HttpResponseRedirect(filtered(LOG, document_id__exact=document_id))

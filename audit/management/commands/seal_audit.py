@@ -11,7 +11,7 @@ from audit.record import record
 from audit.sealing import checkpoints
 from audit.sealing.keys import public_keys, signing_key
 from audit.sealing.sealer import BATCH, SEAL_EVERY, Sealer, SealRefused
-from audit.sealing.witnesses import Publisher, witnesses
+from audit.sealing.witnesses import Publisher, witness
 from config.connections import UNAVAILABLE, as_role
 from config.management.progress import InterruptibleCommand, Progress, first_line
 from config.management.shutdown import Shutdown, Stopped, graceful_shutdown
@@ -37,7 +37,8 @@ class Command(InterruptibleCommand):
         with as_role(settings.DATABASE_SEALER_URL), graceful_shutdown() as shutdown:
             try:
                 key, self.keys = signing_key(), public_keys()
-                self.publisher = Publisher(witnesses(settings.AUDIT_WITNESSES), self.report)
+                places = [witness(each) for each in settings.AUDIT_WITNESSES]
+                self.publisher = Publisher(places, self.report)
                 self.sealer = Sealer(key, self.keys, self.publisher.newest(self.keys))
                 if follow:
                     record(Action.COMMAND_RUN, by=actor(), detail=f"Seals with {key.public}")
