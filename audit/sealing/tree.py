@@ -27,9 +27,9 @@ class Frontier:
         hashes: of the complete subtrees of a tree of `size` leaves, the largest first.
     """
 
-    def __init__(self, size: int = 0, hashes: list[bytes] | None = None) -> None:
+    def __init__(self, size: int = 0, hashes: Sequence[bytes] = ()) -> None:
         self.size = size
-        self.hashes = list(hashes or [])
+        self.hashes = list(hashes)
 
     def append(self, leaf: bytes) -> list[tuple[int, int, bytes]]:
         """Adds a leaf by its hash.

@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Sequence
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from botocore.exceptions import ClientError
 from django.conf import settings
@@ -20,9 +20,6 @@ from django.core.files.storage import storages
 from audit.sealing.keys import PublicKey
 from audit.sealing.note import Statement, read_notes
 from config.management.progress import Report
-
-if TYPE_CHECKING:
-    from mypy_boto3_s3 import S3Client
 
 
 class Witness:
@@ -73,45 +70,40 @@ class Bucket(Witness):
     retention), not even its owner can change them.
     """
 
-    FOLDER = "sealed/"
-
     def __init__(self) -> None:
         self._storage = cast("Any", storages["witness"])
-        self._bucket: str = self._storage.bucket_name
-        self.name = f"bucket {self._bucket}"
+        self.name = f"bucket {self._storage.bucket_name}"
 
     def publish(self, note: str) -> None:
+        self._require_key()
         statement = Statement.unchecked(note)
-        key = f"{self.FOLDER}{statement.sealed_at:%Y-%m-%d/%H%M%S}-{statement.size:020}"
+        name = f"sealed/{statement.sealed_at:%Y-%m-%d/%H%M%S}-{statement.size:020}"
         try:
-            self._client()
-            self._storage.put(key, BytesIO(note.encode()), IfNoneMatch="*")
+            self._storage.put(name, BytesIO(note.encode()), IfNoneMatch="*")
         except ClientError as exc:
             exists = exc.response["Error"]["Code"] == "PreconditionFailed"
-            if not exists or self._read(key) != note:
+            if not exists or self._read(name) != note:
                 raise
 
     def newest(self) -> str | None:
-        days = [each["Prefix"] for each in self._list(self.FOLDER).get("CommonPrefixes", [])]
+        self._require_key()
+        days, _ = self._storage.listdir("sealed")
         if not days:
             return None
-        return self._read(max(each["Key"] for each in self._list(max(days))["Contents"]))
+        _, names = self._storage.listdir(f"sealed/{max(days)}")
+        return self._read(f"sealed/{max(days)}/{max(names)}")
 
-    def _client(self) -> "S3Client":
+    def _require_key(self) -> None:
+        """Without a key, boto3 would look for another one on this machine."""
         if not self._storage.access_key:
             raise ImproperlyConfigured(
                 "AUDIT_WITNESS_ACCESS_KEY_ID is not set; the witness has a key of its own."
             )
-        client: S3Client = self._storage.connection.meta.client
-        return client
 
-    def _list(self, prefix: str) -> dict[str, Any]:
-        pages = self._client().get_paginator("list_objects_v2")
-        found = pages.paginate(Bucket=self._bucket, Prefix=prefix, Delimiter="/")
-        return found.build_full_result()
-
-    def _read(self, key: str) -> str:
-        return self._client().get_object(Bucket=self._bucket, Key=key)["Body"].read().decode()
+    def _read(self, name: str) -> str:
+        with self._storage.open(name) as file:
+            found: str = file.read().decode()
+        return found
 
 
 def witness(text: str) -> Witness:
