@@ -29,6 +29,8 @@ class LocalFile:
     def upload(self) -> str:
         if not self.key:
             with self.path.open("rb") as content:
+                if hashlib.file_digest(content, "sha256").hexdigest() != self.sha256:
+                    raise OSError(f"{self.path} has changed since it was read")
                 self.key = storage.save(content)
         return self.key
 

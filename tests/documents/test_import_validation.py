@@ -134,6 +134,16 @@ def test_local_file_accepts_what_begins_as_a_pdf_in_the_folder(folder: Path) -> 
     assert local_file(folder, "Verträge.pdf").size == len(pdf("mac"))
 
 
+def test_a_file_that_is_still_being_written_is_not_uploaded(tmp_path: Path) -> None:
+    """Its digest, which the audit log has, must be that of the object."""
+    path = tmp_path.resolve() / "growing.pdf"
+    path.write_bytes(pdf("growing")[:200])
+    file = local_file(path.parent, path.name)
+    path.write_bytes(pdf("growing"))
+    with pytest.raises(OSError, match="has changed since"):
+        file.upload()
+
+
 def test_pages_are_counted_or_it_is_said_why_not(folder: Path) -> None:
     for name, expected in {
         "inside/deep.pdf": 2,
