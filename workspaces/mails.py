@@ -7,6 +7,7 @@ sent a second time.
 
 import logging
 import time
+from collections.abc import Iterable
 from datetime import timedelta
 from typing import Any
 
@@ -15,13 +16,12 @@ from django.contrib.auth.models import User
 from django.core.mail import send_mail
 from django.db import close_old_connections
 from django.db.models import Model, Q
-from django.http import HttpRequest
 from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils import timezone
 
 from config.management.progress import first_line
-from config.request.context import base_url, client_info
+from config.request.context import client_info
 from workspaces.models import CAN_SIGN_IN, Mail, Membership, Workspace
 
 logger = logging.getLogger(__name__)
@@ -41,27 +41,25 @@ def address_of(user: User) -> str:
     return next((each for each in (user.email, user.username) if "@" in each), "")
 
 
-def send(request: HttpRequest, subject: str, template: str, facts: dict[str, Any], to: str) -> None:
-    """Adds an e-mail about an account. One to "" is never sent, and takes as long to add."""
+def send(to: Iterable[str], subject: str, template: str, facts: dict[str, Any]) -> None:
+    """Adds e-mails about an account. One to "" is never sent, and takes as long to add."""
     if available():
-        text = render_to_string(template, {**facts, "base_url": base_url(request)}, request)
-        Mail.objects.create(to=to, subject=subject, text=text.strip())
+        text = render_to_string(template, facts).strip()
+        Mail.objects.bulk_create(Mail(to=each, subject=subject, text=text) for each in to)
 
 
 def tell_account(
     account: User, what: str, *details: str, by: str, and_operators: bool = False
 ) -> None:
     """Adds an e-mail about the account's security. Nobody can choose not to get it."""
-    if available():
-        address, _ = client_info()
-        facts = {"what": what, "account": account, "details": details, "by": by, "address": address}
-        facts |= {"base_url": settings.BASE_URL, "support_email": settings.SUPPORT_EMAIL}
-        text = render_to_string("registration/account_email.txt", facts).strip()
-        told = [account]
-        if and_operators:
-            told += User.objects.filter(is_superuser=True, **CAN_SIGN_IN)
-        for to in {address_of(each).lower() for each in told} - {""}:
-            Mail.objects.create(to=to, subject=f"{what}: {account}", text=text)
+    address, _ = client_info()
+    facts = {"what": what, "account": account, "details": details, "by": by, "address": address}
+    facts |= {"base_url": settings.BASE_URL, "support_email": settings.SUPPORT_EMAIL}
+    told = [account]
+    if and_operators:
+        told += User.objects.filter(is_superuser=True, **CAN_SIGN_IN)
+    to = {address_of(each).lower() for each in told} - {""}
+    send(sorted(to), f"{what}: {account}", "registration/account_email.txt", facts)
 
 
 def tell_admins(

@@ -12,7 +12,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.core import mail
 from django.core.management import call_command
-from django.test import Client, RequestFactory
+from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 from django_otp.plugins.otp_totp.models import TOTPDevice
@@ -57,8 +57,8 @@ def bob(acme: Tenant, umbrella: Tenant, settings: Any) -> User:
 
 
 def send(subject: str) -> None:
-    template, request = "registration/password_reset_email.txt", RequestFactory().get("/")
-    mails.send(request, subject, template, {"path": LINK}, ADA)
+    facts = {"path": LINK, "base_url": BASE}
+    mails.send([ADA], subject, "registration/password_reset_email.txt", facts)
 
 
 def to_both(subject: str) -> list[tuple[str, str]]:

@@ -20,6 +20,7 @@ from django.views.decorators.cache import never_cache
 from audit.models import Action
 from audit.record import record
 from config.console.base import request_user
+from config.request.context import base_url
 from workspaces import mails
 from workspaces.accounts import known_browser
 from workspaces.accounts.logins import with_login
@@ -82,9 +83,9 @@ class ResetForm(forms.Form):
         if unknown <= RECORDED_UNKNOWN.attempts:
             record(Action.PASSWORD_RESET_REQUESTED, member=login)
         path = link("password_reset_confirm", user, default_token_generator)
-        context = {"account": user, "path": path}
-        subject, template = "Set a new password", "registration/password_reset_email.txt"
-        mails.send(request, subject, template, context, to)
+        facts = {"account": user, "path": path, "base_url": base_url(request)}
+        template = "registration/password_reset_email.txt"
+        mails.send([to], "Set a new password", template, facts)
 
 
 def link(name: str, user: User, tokens: PasswordResetTokenGenerator) -> str:

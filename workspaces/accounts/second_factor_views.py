@@ -40,9 +40,6 @@ class SetUp(CodePage):
         }
         return super().dispatch(request, *args, **kwargs)
 
-    def check(self, code: str) -> list[str]:
-        return second_factor.confirm(self.user, code)
-
 
 class SetUpAtSignIn(SetUp):
     """For a user who cannot sign in without a second factor, and has none yet."""
@@ -57,11 +54,12 @@ class SetUpAtSignIn(SetUp):
         self.user = user
         return super().dispatch(request, *args, **kwargs)
 
-    def after(self, found: list[str]) -> HttpResponse:
+    def run(self, code: str) -> HttpResponse:
+        codes = second_factor.confirm(self.user, code)
         next_url, app = steps.next_url(self.request), second_factor.app_of(self.user)
         response = steps.complete(self.request, self.user, HttpResponse(), app)
         messages.success(self.request, SET_UP)
-        shown = _codes_page(self.request, found, next_url)
+        shown = _codes_page(self.request, codes, next_url)
         shown.cookies.update(response.cookies)
         return shown
 
@@ -79,10 +77,11 @@ class OwnSetUp(SetUp):
             return HttpResponseRedirect(request.path)
         return super().dispatch(request, *args, **kwargs)
 
-    def after(self, found: list[str]) -> HttpResponse:
+    def run(self, code: str) -> HttpResponse:
+        codes = second_factor.confirm(self.user, code)
         django_otp.login(self.request, second_factor.app_of(self.user))
         messages.success(self.request, SET_UP)
-        return _codes_page(self.request, found, reverse(self.back))
+        return _codes_page(self.request, codes, reverse(self.back))
 
 
 class OwnAction(ActionPage):

@@ -11,7 +11,6 @@ from django.urls import reverse
 from django.utils.decorators import method_decorator
 from django.views.decorators.cache import never_cache
 from django.views.generic import FormView
-from django_otp.models import Device
 
 from audit.models import Action
 from audit.record import record
@@ -89,24 +88,20 @@ class CodeForm(forms.Form):
 
 @method_decorator([never_cache, responds_429], name="dispatch")
 class CodePage(SitePage, FormView):  # type: ignore[type-arg]
-    """Asks for a code. A subclass has a `check`, and what to do `after` it."""
+    """Asks for a code. A subclass has a `run`."""
 
     form_class = CodeForm
     user: User
 
     def form_valid(self, form: CodeForm) -> HttpResponse:
         try:
-            found = self.check(form.cleaned_data["code"])
+            return self.run(form.cleaned_data["code"])
         except ValidationError as exc:
             form.add_error("code", exc)
             return self.form_invalid(form)
-        return self.after(found)
 
-    def check(self, code: str) -> Any:
-        """What the right code leads to; a wrong one is a ValidationError."""
-        raise NotImplementedError
-
-    def after(self, found: Any) -> HttpResponse:
+    def run(self, code: str) -> HttpResponse:
+        """Does what the right code is for; a wrong one is a ValidationError."""
         raise NotImplementedError
 
 
@@ -121,12 +116,10 @@ class EnterCode(CodePage):
         self.user = user
         return super().dispatch(request, *args, **kwargs)
 
-    def check(self, code: str) -> Device:
-        return second_factor.verify(self.user, code, refused=Action.LOGIN_FAILED)
-
-    def after(self, found: Device) -> HttpResponse:
+    def run(self, code: str) -> HttpResponse:
+        device = second_factor.verify(self.user, code, refused=Action.LOGIN_FAILED)
         response = HttpResponseRedirect(steps.next_url(self.request))
-        return steps.complete(self.request, self.user, response, found)
+        return steps.complete(self.request, self.user, response, device)
 
 
 class ConfirmPasswordForm(CodeForm):

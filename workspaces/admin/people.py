@@ -95,7 +95,7 @@ class Invite(PeoplePage):
         link = f"{base_url(self.request)}{reverse('invitation')}?{urlencode({'token': token})}"
         if mailed:
             facts = {"link": link, "invitation": invitation, "days": invitations.DAYS}
-            mails.send(self.request, f"Invitation to {self.obj}", INVITATION, facts, email)
+            mails.send([email], f"Invitation to {self.obj}", INVITATION, facts)
             return f"An e-mail with the link is on its way to {email}."
         works = "It works once, within {} days, and makes its user admin of {}."
         return self.render_page(
