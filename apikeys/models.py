@@ -37,9 +37,9 @@ class ApiKeyQuerySet(models.QuerySet["ApiKey"]):
         return self.filter(~ENDED)
 
     def expiring(self) -> "ApiKeyQuerySet":
-        """Without those that were rolled, which end on purpose."""
-        soon = Now() + WARNED_BEFORE
-        return self.active().filter(expires_at__lte=soon, replaced_by=None)
+        """Without those that were rolled to a key that works, which end on purpose."""
+        soon = self.active().filter(expires_at__lte=Now() + WARNED_BEFORE)
+        return soon.exclude(replaced_by__in=ApiKey.objects.active())
 
     @transaction.atomic
     def issue(

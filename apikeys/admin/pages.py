@@ -157,7 +157,9 @@ class EndKey(ActionPage):
 
     def prompt(self) -> Prompt:
         title, button = f"{self.what} “{self.obj}”?", f"{self.what} this key"
-        return Prompt(title, button, [self.text], danger=True)
+        rolled = ApiKey.objects.active().filter(replaced_by=self.obj, expires_at__isnull=False)
+        warnings = [sentence("needed", key=key) for key in rolled]
+        return Prompt(title, button, [self.text], warnings, danger=True)
 
     def end(self) -> None:
         raise NotImplementedError

@@ -67,6 +67,21 @@ def test_ended_key_names_its_successor_only_while_that_one_works(acme: Tenant, a
     assert "If a program still needs access, create another key ." in text
 
 
+@pytest.mark.parametrize("how", ["revoke", "delete"])
+def test_rolled_key_whose_successor_has_ended_expires_soon(
+    acme: Tenant, ada: Client, how: str
+) -> None:
+    new, _ = acme.key.roll(by=acme.admin, ends_in=timedelta(days=7))
+    expires = f"{acme.key} expires soon"
+    assert expires not in text_of(body(ada.get(LIST)))
+    without = f"Without this key, {acme.key} has no successor. It ends on"
+    assert without in text_of(body(ada.get(page_of(new, how))))
+    text = text_of(body(ada.post(page_of(new, how), follow=True)))
+    assert expires in text
+    assert (f"replaced by {new.prefix}… which has ended" in text) is (how == "revoke")
+    assert "Without this key" not in text_of(body(ada.get(page_of(acme.key, how))))
+
+
 def test_key_search_cuts_a_raw_key_in_the_address(acme: Tenant, ada: Client) -> None:
     response = ada.get(LIST, {"q": f" {acme.raw}", "p": "1"})
     assert response["Location"] == f"{LIST}?q={acme.key.prefix}&p=1"
