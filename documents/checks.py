@@ -6,8 +6,7 @@ from config.checks import asks_service
 from config.request.redaction import redact
 from documents import storage
 
-HINT = "Check that it runs, and the variables S3_…."
-FAILS = "Object storage does not work, so downloads get a 503, and nothing is imported."
+HINT = "Check S3_ENDPOINT_URL, S3_BUCKET, S3_REGION and the keys."
 
 
 def fault(look: Callable[[], None]) -> list[CheckMessage]:
@@ -15,7 +14,11 @@ def fault(look: Callable[[], None]) -> list[CheckMessage]:
     try:
         look()
     except storage.StorageError as exc:
-        return [Error(FAILS, hint=HINT), Debug(redact(str(exc)))]
+        silent = isinstance(exc, storage.OutOfReach)
+        why = "is out of reach" if silent else "refuses requests"
+        text = f"Downloads and imports fail, since object storage {why}."
+        hint = "Check that it runs, and S3_ENDPOINT_URL." if silent else HINT
+        return [Error(text, hint=hint), Debug(redact(str(exc)))]
     return []
 
 

@@ -15,8 +15,7 @@ from workspaces.api_access import access_warning
 from workspaces.models import Workspace
 
 MOST = 5  # warnings of each kind
-RECENTLY = timedelta(minutes=10)
-FAILS = Bad("<b>Requests fail with 5xx at present.</b> The fault is the service’s, not yours.")
+RECENTLY = timedelta(minutes=5)
 
 
 def sentence(name: str, **context: Any) -> SafeString:
@@ -38,9 +37,10 @@ def health(workspace: Workspace) -> dict[str, list[str]]:
     ended = keys.filter(pk__in=refused.filter(status=401).values("key_id"))
     limited = keys.filter(pk__in=refused.filter(status=429).values("key_id"))
     failed = refused.filter(status__gte=500, last_at__gte=timezone.now() - RECENTLY)
+    last = failed.order_by("-last_at")[:1]
     return {
         "API access": refusals(workspace),
-        "errors of the service": [FAILS] if failed.exists() else [],
+        "errors of the service": [Bad(sentence("failed", row=row)) for row in last],
         "keys that have ended": [Bad(sentence("still_used", key=key)) for key in ended[:MOST]],
         "rate limit": [sentence("limited", key=key) for key in limited[:MOST]],
         "expiry of keys": [sentence("expires", key=key) for key in keys.expiring()[:MOST]],

@@ -40,8 +40,9 @@ def last_days() -> list[date]:
 def by_day(rows: QuerySet[KeyUsage], *fields: str) -> list[KeyUsage]:
     """The sums of these rows by day, and by these fields."""
     sums = {name: Sum(name) for name in SUMMED}
+    latest = {name: Max(name) for name in ("busiest", "last_at")}
     found: Any = rows.filter(day__in=last_days()).values("day", *fields)
-    return [KeyUsage(**each) for each in found.annotate(**sums, busiest=Max("busiest"))]
+    return [KeyUsage(**each) for each in found.annotate(**sums, **latest)]
 
 
 def by_field(rows: QuerySet[KeyUsage], field: str) -> dict[UUID, list[KeyUsage]]:
@@ -61,7 +62,9 @@ def addresses(key_id: UUID) -> list[KeyUsage]:
 
 def total(usage: Collection[KeyUsage]) -> KeyUsage:
     sums = {name: sum(getattr(each, name) for each in usage) for name in SUMMED}
-    return KeyUsage(**sums, busiest=max((each.busiest for each in usage), default=0))
+    busiest = max((each.busiest for each in usage), default=0)
+    last_at: Any = max((each.last_at for each in usage), default=None)
+    return KeyUsage(**sums, busiest=busiest, last_at=last_at)
 
 
 def chart(usage: Iterable[KeyUsage], *, small: bool = False) -> SafeString:
@@ -119,7 +122,7 @@ def refused_panel(most: Any) -> SafeString:
     chart = bar_chart(bars, label="Refused requests by hour", names=names, least=1)
     day = filtered(REFUSED, within="24h")
     figures = [
-        ("in all", refused.total() + failed.total(), day, ""),
+        ("with or without a key", refused.total() + failed.total(), day, ""),
         ("over the limit", by_status[429], f"{day}&status__exact=429", "warn"),
         ("500, errors of ours", by_status[500], f"{day}&status__exact=500", "bad"),
         ("503, out of reach", by_status[503], f"{day}&status__exact=503", "bad"),

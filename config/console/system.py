@@ -11,18 +11,17 @@ from django.utils.safestring import SafeString
 from django.utils.text import capfirst
 
 from config import health
-from config.console.formatting import Bad, code_spans
+from config.console.formatting import Bad, clock_tag, code_spans
 
-LONGEST_SECONDS = 10.0  # that the page waits for the checks
-RUNNING = SafeString("<span data-live>The checks are running; their result appears here.</span>")
+RUNNING = "<span data-live>The checks are running.</span> Until they end, errors are those of {}."
 
 
 def lines(checks: health.Checks, *, for_operators: bool = True) -> list[SafeString]:
     """HTML: the errors; for operators also warnings, and what to do about each."""
-    found = [RUNNING] if checks.running else []
+    found = [format_html(RUNNING, clock_tag(checks.at))] if checks.running else []
     for each in checks.problems:
         if for_operators or each.is_serious():
-            hint = code_spans(each.hint or "") if for_operators else ""
+            hint = code_spans(each.hint or "") if for_operators else "An operator has to act."
             part = capfirst(each.obj or "settings")  # of Django's own checks
             line = format_html("<b>{}: {}</b> {}", part, code_spans(each.msg), hint)
             found.append(Bad(line) if each.is_serious() else line)
@@ -31,6 +30,6 @@ def lines(checks: health.Checks, *, for_operators: bool = True) -> list[SafeStri
 
 @permission_required("config.view_system", raise_exception=True)  # a superuser has all of them
 def page(request: HttpRequest) -> HttpResponse:
-    checks = health.checks(timedelta(0), LONGEST_SECONDS)
+    checks = health.checks(kept=timedelta(0), seconds=10.0)
     context = {"title": "System", "checks": checks, "lines": lines(checks)}
     return render(request, "admin/system/page.html", {**site.each_context(request), **context})

@@ -190,6 +190,7 @@ def test_start_page_of_an_admin_has_a_chart_of_own_workspaces(
     assert text.startswith("Acme | Document API")
     figures = (
         "requests 1,204 downloads 36 refused 14 busiest minute of a key 300 of 300 over the limit 6"
+        " last request just now"
     )
     assert f"Acme, last 30 days {figures}" in text
     assert f"{new.prefix}… Not used yet 0 never" in text
@@ -225,7 +226,7 @@ def test_ended_key_that_is_still_used_is_named_and_its_requests_are_refused_ones
     assert "Acme sync" not in start(umbrella.admin)
     text = text_of(start(staff.operator()))
     assert f"Acme ended key still used {acme.key} 3 × 401 in 24 hours" in text
-    assert "last 24 hours by hour, 5xx in red in all 4 over the limit 0" in text
+    assert "last 24 hours by hour, 5xx in red with or without a key 4 over the limit 0" in text
     assert f"All workspaces, {figures}" in text
     acme.key.delete_by(by=acme.admin)
     assert "still used" not in start(acme.admin)
@@ -246,6 +247,11 @@ def test_start_page_of_support_names_workspaces_that_need_a_look_and_then_all_is
     assert "Workspaces that need a look Name Why Acme webhook fails" in text
     assert f"Freebie over the limit {freebie.key} 120 × 429 in 24 hours" in text
     assert "All is well" not in text
+    assert "need a look: Acme" in text
+    page = html(signed_in(sam).get(page_of(acme.workspace)))
+    assert re.search(r'<li class="bad">.*webhook fails.* <a href="/admin/webhooks/', page)
+    assert "webhook fails" not in html(signed_in(sam).get(page_of(freebie.workspace)))
+    assert "webhook fails" not in html(signed_in(acme.admin).get(page_of(acme.workspace)))
 
 
 def test_start_page_of_support_has_the_refused_requests_of_24_hours(acme: Tenant) -> None:
@@ -257,7 +263,9 @@ def test_start_page_of_support_has_the_refused_requests_of_24_hours(acme: Tenant
     page = start(staff.support())
     title = "<h2>Refused requests, last 24 hours by hour, 5xx in red</h2>"
     panel = page.split(title)[1].partition("</section>")[0]
-    figures = "in all 338 over the limit 35 500, errors of ours 0 503, out of reach 2"
+    figures = (
+        "with or without a key 338 over the limit 35 500, errors of ours 0 503, out of reach 2"
+    )
     assert text_of(panel).startswith(figures)
     bars = re.findall(r"<title>(.+?)</title>", panel)
     assert (len(bars), bars[0]) == (25, "24 h ago: none")
@@ -298,12 +306,17 @@ def test_list_of_workspaces_has_their_requests_of_30_days_in_one_query(
 
 
 def test_admin_is_told_that_the_service_is_at_fault(acme: Tenant, umbrella: Tenant) -> None:
-    before = timezone.now() - timedelta(minutes=20)
-    refused(**of_key(acme, status=503, requests=8), created_at=before, last_at=before)
-    assert "fail with 5xx" not in start(acme.admin)
-    refused(**of_key(acme, status=503, requests=8))
-    assert "fail with 5xx" in start(acme.admin)
-    assert "fail with 5xx" not in start(umbrella.admin)
+    for minutes, text in (
+        (6, None),
+        (3, "failed with 503 3 minutes ago"),
+        (0, "failed with 503 just now"),
+    ):
+        at = timezone.now() - timedelta(minutes=minutes)
+        refused(**of_key(acme, status=503, requests=8), created_at=at, last_at=at)
+        page = text_of(start(acme.admin))
+        assert ("Requests failed" in page) == bool(text)
+        assert not text or text in page
+    assert "Requests failed" not in text_of(start(umbrella.admin))
 
 
 def test_part_of_the_start_page_fails_alone(acme: Tenant, monkeypatch: pytest.MonkeyPatch) -> None:

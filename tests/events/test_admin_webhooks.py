@@ -212,6 +212,12 @@ def test_pages_say_if_no_process_delivers(hook: Endpoint, acme: Tenant, ada: Cli
         for url in pages:
             html = body(ada.get(url))
             assert (text in html, live in html) == (False, url in pages[3:]), url
+        late = timezone.now() - timedelta(minutes=2)
+        Delivery.objects.update(next_attempt_at=late)
+        text = "The service sends webhooks too late at present."
+        for url in pages:
+            html = body(ada.get(url))
+            assert (text in html, live in html) == (True, False), url
 
 
 def test_webhook_secret_rolled_signs_beside_the_old_one_for_a_day(

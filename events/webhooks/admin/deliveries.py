@@ -24,7 +24,7 @@ from events.models import EventType
 from events.serializers import event_of
 from events.webhooks.admin.actions import SendAgain, may_change
 from events.webhooks.models import TEST_EVENT, Attempt, Delivery, DeliveryState, Endpoint
-from events.webhooks.monitoring import processes
+from events.webhooks.monitoring import LATE_SECONDS, processes, read_status
 from workspaces.api_access import access_warning
 
 SOON = "as soon as possible"
@@ -84,7 +84,7 @@ class DeliveryAdmin(LogAdmin):
             "body": msgspec.json.format(as_json(event_of(row))).decode(),
             "attempts": row.attempt_set.all(),
             "live": is_due(row),
-            "sends": processes() > 0,
+            "sends": not unsent(),
             "may_send": may_change(request, row.endpoint) and row.attempts > 0,
         }
         more = render_to_string("admin/webhooks/delivery.html", context, request)
@@ -130,6 +130,9 @@ def reason(attempt: Attempt) -> str:
 
 
 def unsent() -> SafeString:
-    """That the service sends nothing at present; "" if it does."""
-    text = "The service sends no webhooks at present. Deliveries wait; you need not do anything."
-    return SafeString("") if processes() else Bad(text)
+    """That the service sends nothing at present, or too late, as the check; "" if it does."""
+    sent = processes()
+    if sent and read_status().overdue <= LATE_SECONDS:
+        return SafeString("")
+    how = "webhooks too late" if sent else "no webhooks"
+    return Bad(f"The service sends {how} at present. Deliveries wait; you need not do anything.")

@@ -50,14 +50,14 @@ class EndpointPage(ObjectPage):
     obj: Endpoint
 
     def context(self) -> dict[str, Any]:
-        endpoint = self.obj
+        endpoint, unsent_now = self.obj, unsent()
         may_change = actions.may_change(self.request, endpoint)
         may_send = may_change and not held(endpoint)
         log: Any = admin.site.get_model_admin(Delivery)
         newest = log.rows(self.request).filter(endpoint=endpoint).order_by(*NEWEST_FIRST)[:SHOWN]
         return {
             "title": endpoint.name,
-            "warnings": [each for each in (unsent(), explanation(endpoint)) if each],
+            "warnings": [each for each in (unsent_now, explanation(endpoint)) if each],
             "endpoint": endpoint,
             # What follows the host may be a secret.
             "address": endpoint.url if may_change else endpoint.public_url,
@@ -67,7 +67,7 @@ class EndpointPage(ObjectPage):
             "may_change": may_change,
             "undelivered": may_send and endpoint.deliveries.filter(UNDELIVERED).exists(),
             "live": any(map(is_due, newest)),
-            "sends": processes() > 0,
+            "sends": not unsent_now,
         }
 
 
@@ -130,8 +130,8 @@ class EndpointAdmin(ScopedAdmin):
     def needs_a_look(self) -> Iterable[tuple[UUID, str, SafeString]]:
         for each in Endpoint.objects.failing().select_related("workspace")[:MOST_NAMED]:
             began = ago_with_exact(each.failing_since or each.created_at)
-            word = pill("bad", "webhook fails")
-            text = format_html("{} {}, which began {}", word, isolated(each.name), began)
+            word, link = pill("bad", "webhook fails"), page_link(ENDPOINT, each.name, each.pk)
+            text = format_html("{} {}, which began {}", word, link, began)
             yield each.workspace_id, each.workspace.name, Bad(text)
 
     def as_rows(self, objects: Iterable[Endpoint]) -> Iterable[dict[str, Any]]:
