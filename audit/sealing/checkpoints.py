@@ -18,8 +18,8 @@ LEAVES = 256  # between two checkpoints of a witness that are compared
 
 # One statement, so that the leaves are those of the same moment.
 _NEWEST = f"""{TRUSTED}
-    SELECT tree.leaves, newest.*
-    FROM (SELECT max(index) + 1 AS leaves FROM public.audit_leaf) AS tree
+    SELECT tree.last, newest.*
+    FROM (SELECT max(index) AS last FROM public.audit_leaf) AS tree
     LEFT JOIN LATERAL (
         SELECT size, note FROM public.audit_checkpoint ORDER BY size DESC LIMIT {LOOKED_AT}
     ) AS newest ON true
@@ -59,7 +59,8 @@ def newest(
         cursor.execute(_NEWEST)
         cursor.nextset()
         rows = cursor.fetchall()
-    leaves = rows[0][0] or 0
+    last = rows[0][0]
+    leaves = 0 if last is None else last + 1
     unsigned: list[int] = []
     for _, size, note in rows:
         if size is None:

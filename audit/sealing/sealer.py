@@ -79,8 +79,8 @@ class Sealer:
             if checkpoints.newest(self._keys).size > newest.size:
                 return 0
             raise SealRefused(
-                "The tree has leaves that were not sealed, or a checkpoint that was not signed, "
-                "where the next ones belong. Run `manage.py verify_audit`."
+                "The tree has leaves or hashes that were not sealed, or a checkpoint that was not "
+                "signed, where the next ones belong. Run `manage.py verify_audit`."
             ) from exc
         if statement is None:
             return 0

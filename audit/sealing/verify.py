@@ -13,7 +13,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import groupby
 
 from django.db import connection, transaction
-from django.db.models import Count, Exists, Max, OuterRef
+from django.db.models import Count, Exists, Max, OuterRef, Q
 
 from audit.models import AuditEntry, Leaf, Subtree
 from audit.sealing import checkpoints
@@ -22,7 +22,7 @@ from audit.sealing.keys import NoteError, PublicKey
 from audit.sealing.leaves import TRUSTED, LeafRow, read_leaves
 from audit.sealing.note import Statement, signer
 from audit.sealing.state import EVER, LATE_SECONDS
-from audit.sealing.tree import STORED_BITS, Frontier
+from audit.sealing.tree import LEVELS, STORED_BITS, Frontier
 from config.management.progress import Progress
 from config.management.shutdown import Shutdown
 
@@ -139,6 +139,12 @@ class Verifier:
             self._problem(
                 f"Leaf {leaf.index}, of entry {leaf.entry_id}, is in no signed checkpoint."
             )
+        signed_hashes = Q()
+        for level in range(1, LEVELS):
+            count = leaves >> level * STORED_BITS
+            signed_hashes |= Q(level=level, index__gte=0, index__lt=count)
+        for subtree in Subtree.objects.exclude(signed_hashes).order_by("pk")[:FETCHED]:
+            self._problem(f"The stored hash {subtree} is of leaves that no signed checkpoint has.")
         return leaves
 
     def _check_window(self, start: int, leaves: int) -> int:

@@ -190,6 +190,17 @@ ATTACKS: dict[str, tuple[list[str], list[str]]] = {
         ["UPDATE audit_leaf SET hash = sha256('another') WHERE index = 3"],
         ["The stored hash of leaf 3 was changed; entry {3} is as it was signed."],
     ),
+    "a leaf with the largest index": (
+        ["UPDATE audit_leaf SET index = 9223372036854775807 WHERE index = 8"],
+        [
+            "Leaf 9223372036854775807, of entry {8}, is in no signed checkpoint.",
+            "Leaf 8 is missing, and which entry it was of is unknown.",
+        ],
+    ),
+    "a hash that would be in the sealer's way": (
+        ["INSERT INTO audit_subtree VALUES (1, 0, ''), (8, 0, '')"],
+        [f"The stored hash {n}/0 is of leaves that no signed checkpoint has." for n in (1, 8)],
+    ),
     "all checkpoints": (
         ["DELETE FROM audit_checkpoint"],
         ["9 entries have leaves, but no checkpoint is signed."],
@@ -297,7 +308,7 @@ def test_a_checkpoint_of_another_key_is_refused(witness: Path, settings: Any) ->
 @pytest.mark.slow
 def test_a_large_log_is_verified_in_windows(witness: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("audit.sealing.verify.WINDOW", 16)
-    ids = seal(1, 40, 3, 5, 7, 30, 2, 2)
+    ids = seal(1, 40, 3, 5, 7, 30, 2, 300)
     assert problems("--checkpoint", str(witness)) == []
     as_owner(f"UPDATE audit_auditentry SET person = 'eve' WHERE id = {ids[17]}")
     assert problems("--checkpoint", str(witness)) == [CHANGED.format(ids[17], 17)]
