@@ -40,9 +40,6 @@ class Workspace(models.Model):
         "state", choices=[(False, "Active"), (True, "Suspended")], default=False
     )
     created_at = models.DateTimeField(auto_now_add=True)
-    members = models.ManyToManyField(
-        settings.AUTH_USER_MODEL, through="workspaces.Membership", related_name="workspaces"
-    )
 
     objects = WorkspaceQuerySet.as_manager()
 

@@ -65,7 +65,7 @@ class Site(ConsoleSite):
         A member who may see nothing is told whom to ask.
         """
         admins = Membership.objects.admins().select_related("workspace", "user")
-        own = admins.filter(workspace__members=request_user(request))
+        own = admins.filter(workspace__memberships__user=request_user(request))
         scope, context = scope_of(request), {"admins": own}
         if scope.workspace and not scope.everything:
             context["title"] = scope.workspace.name

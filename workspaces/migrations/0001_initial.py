@@ -95,7 +95,6 @@ class Migration(migrations.Migration):
                 ('plan', models.CharField(choices=[('FREE', 'Free'), ('PERSONAL', 'Personal'), ('PRO', 'Pro'), ('BUSINESS', 'Business')], default='FREE', max_length=20)),
                 ('suspended', models.BooleanField(choices=[(False, 'Active'), (True, 'Suspended')], default=False, verbose_name='state')),
                 ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('members', models.ManyToManyField(related_name='workspaces', through='workspaces.Membership', to=settings.AUTH_USER_MODEL)),
             ],
             options={
                 'indexes': [models.Index(django.db.models.functions.text.Upper('name'), name='workspace_name')],
