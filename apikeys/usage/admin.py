@@ -16,6 +16,7 @@ from apikeys.usage import report
 from apikeys.usage.models import KeyUsage, RefusedRequest
 from audit.logs import LogAdmin
 from audit.scope import scope_of
+from config.api.errors import ApiError
 from config.console import lists
 from config.console.base import request_user
 from config.console.formatting import clock_tag, isolated, with_times
@@ -24,7 +25,7 @@ from config.console.links import DOCUMENT, REFUSED, WORKSPACE, key_link, page_li
 from config.templatetags.console import copyable
 from workspaces.permissions import is_operator
 
-STATUSES = (400, 401, 402, 403, 404, 405, 410, 412, 416, 429, 500, 503)
+STATUSES = sorted({each.status_code for each in ApiError.__subclasses__()})
 
 
 class RefusedFilter(lists.LogFilter):

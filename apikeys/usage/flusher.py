@@ -16,7 +16,7 @@ from django.conf import settings
 from django.db import close_old_connections, connection, transaction
 from django.db.models import Q
 
-from apikeys.usage.middleware import BUFFER, Batch, Rows, fold
+from apikeys.usage.middleware import BUFFER, Rows, fold
 from apikeys.usage.models import TEXT_LENGTH, KeyUsage, RefusedRequest
 from apikeys.usage.reasons import add_reasons
 from config.connections import UNAVAILABLE, fetch
@@ -26,7 +26,7 @@ logger = logging.getLogger(__name__)
 
 LOCK = 0x7265667573  # an arbitrary number, unique among our advisory locks
 _lock = threading.Lock()  # the end of the process waits for what the thread is writing
-_batch: Batch = ([], [])  # of the buffer; it stays here until it is written
+_batch: Any = ([], [])  # of the buffer; it stays here until it is written
 
 
 def flush() -> None:

@@ -25,13 +25,12 @@ from config.request.redaction import redact_sent
 logger = logging.getLogger(__name__)
 
 ROWS_A_MINUTE = 20  # of refused requests, of a key or a network
-NETWORKS = 250  # that have rows, in each batch
+NETWORKS = 250  # that have rows, in each batch; of minutes of keys, 20 times as many
 IDS_KEPT = 60  # Request-Ids of a row, the first ones
 SENT_LENGTH = 120  # of a refused request's path with its query, and of its user agent
 
 # By key or network and minute, then by what else is equal.
 Rows = dict[tuple[UUID | str, datetime], dict[Hashable, RefusedRequest]]
-Batch = tuple[list[KeyUsage], list[RefusedRequest]]
 
 
 class Buffer:
@@ -40,7 +39,7 @@ class Buffer:
         self.uses: dict[tuple[UUID, date], KeyUsage] = {}
         self.refused: Rows = {}
 
-    def take(self) -> Batch:
+    def take(self) -> tuple[list[KeyUsage], list[RefusedRequest]]:
         with self.lock:
             uses, refused = self.uses, self.refused
             self.uses, self.refused = {}, {}
@@ -59,9 +58,10 @@ class Buffer:
             use.last_at, use.address, use.user_agent = now, notes.client_address, notes.user_agent
 
     def refuse(self, row: RefusedRequest) -> None:
-        """Of a flood from many networks, only the log has the rest."""
+        """Of a flood from many networks, or while nothing can be written, the log has the rest."""
         with self.lock:
-            if row.key_id or row.subject in self.refused or len(self.refused) < NETWORKS:
+            most = 20 * NETWORKS if row.key_id else NETWORKS
+            if row.subject in self.refused or len(self.refused) < most:
                 fold(row, self.refused)
 
 

@@ -13,6 +13,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
+from config.api.errors import ApiError
 from events.webhooks.models import Endpoint
 from tests.support import factories, staff
 from tests.support.cast import indexes_of, page_of, path_of, text_of
@@ -78,6 +79,8 @@ def test_filters_narrow_the_list(acme: Tenant, umbrella: Tenant, sam: Client) ->
         assert seen(sam, f"?{query}") == [own.pk], query
         assert seen(signed_in(acme.admin), f"?{query}") == [own.pk], query
     assert errors(sam, "?status__exact=418", LIST)
+    for kind in ApiError.__subclasses__():
+        assert not shown(sam, f"?status__exact={kind.status_code}", LIST).form.errors, kind
 
 
 @pytest.mark.parametrize("deleted", [True, False])

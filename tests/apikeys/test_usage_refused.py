@@ -379,6 +379,15 @@ def test_flood_from_many_networks_is_bounded_and_each_request_of_a_key_is_counte
     assert usage_of(acme.key.pk).errors == 25
 
 
+def test_refusals_of_keys_that_cannot_be_written_are_bounded(
+    flood: Flood, flusher: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(middleware, "NETWORKS", 3)
+    for minute in range(100):
+        flood(at=MINUTE + timedelta(minutes=minute))
+    assert len(BUFFER.refused) == 60
+
+
 def test_refusals_cost_no_query_before_the_response(acme: Tenant, flusher: ModuleType) -> None:
     def asked(path: str, status: int, raw: str) -> int:
         tenant = Tenant(acme.workspace, acme.admin, acme.key, raw)
