@@ -8,8 +8,8 @@ database, object storage or a secret.
 import os
 import re
 import unicodedata
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 import dj_database_url
@@ -24,8 +24,7 @@ _URL = re.compile(r"[^:]+://((?:[^@/?#\[\]\s%]|%[0-9A-Fa-f]{2})*@)?(?:[^@#\s%]|%
 _HOST = r"([A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])"  # as in a Host header; IPv6 in brackets
 
 
-@dataclass(frozen=True)
-class Variable:
+class Variable(NamedTuple):
     """An environment variable that this module has read.
 
     Attributes:

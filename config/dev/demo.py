@@ -15,6 +15,7 @@ from django.urls import reverse
 
 from apikeys import keys
 from apikeys.models import AlreadyIssued, ApiKey
+from apikeys.usage import flusher
 from apikeys.usage.models import KeyUsage, RefusedRequest
 from config.api.errors import DocumentNotFound
 from config.management.progress import Report
@@ -45,25 +46,19 @@ def invent_usage(key: ApiKey) -> None:
     are no downloads. The refused requests are those that their list has.
     """
     chance = random.Random(1)  # noqa: S311 - no secret
-    of = {
-        "key_id": key.pk,
-        "workspace_id": key.workspace_id,
-        "address": ADDRESS,
-        "user_agent": CLIENT,
-    }
-    refused = []
+    of = {"key_id": key.pk, "workspace_id": key.workspace_id}
+    by = {"address": ADDRESS, "user_agent": CLIENT}
+    uses, refused = [], []
     for ago in range(29, 0, -1):
         day = keys.today() - timedelta(days=ago)
         busy = chance.randrange(240, 620) if day.weekday() < 5 else chance.randrange(20, 90)
         errors = chance.choice([0, 0, 0, 0, 1, 2, 3]) if day.weekday() < 5 else 0
         at = datetime.combine(day, time(9 + chance.randrange(8), chance.randrange(60)), UTC)
-        counts = {"ok": busy, "errors": errors, "busiest": busy // 9}
-        KeyUsage.objects.create(day=day, last_at=at, **counts, **of)
+        uses.append(KeyUsage(day=day, ok=busy, busiest=busy // 9, last_at=at, **of, **by))
         refused += [_refused(key, at + timedelta(minutes=n), chance) for n in range(errors)]
-    RefusedRequest.objects.bulk_create(refused)
-    key.created_at -= timedelta(days=30)
-    key.last_used_at = at
-    key.save()
+    flusher.write(uses, refused)
+    before = key.created_at - timedelta(days=30)
+    ApiKey.objects.filter(pk=key.pk).update(created_at=before)
 
 
 def _refused(key: ApiKey, at: datetime, chance: random.Random) -> RefusedRequest:

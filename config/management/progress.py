@@ -26,12 +26,7 @@ class Progress:
             self._next = now + EVERY
 
 
-class ProgressCommand(BaseCommand):
-    def report(self, line: str) -> None:
-        self.stderr.write(line, style_func=str)  # without the colour of errors
-
-
-class InterruptibleCommand(ProgressCommand):
+class InterruptibleCommand(BaseCommand):
     """Ends with one line if a signal stops it, or if a service fails.
 
     Attributes:
@@ -53,6 +48,9 @@ class InterruptibleCommand(ProgressCommand):
         except tuple(needs) as exc:
             [service] = [name for kind, name in needs.items() if isinstance(exc, kind)]
             raise CommandError(f"{service}: {first_line(exc)}{end}") from exc
+
+    def report(self, line: str) -> None:
+        self.stderr.write(line, style_func=str)  # without the colour of errors
 
 
 def first_line(exc: Exception) -> str:

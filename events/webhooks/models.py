@@ -28,12 +28,8 @@ class EndpointQuerySet(models.QuerySet["Endpoint"]):
 
     def failing(self) -> "EndpointQuerySet":
         """Those that fail now, the longest first."""
-        return (
-            self.existing()
-            .filter(enabled=True)
-            .exclude(failing_since=None)
-            .order_by("failing_since")
-        )
+        failing = self.existing().filter(enabled=True, failing_since__isnull=False)
+        return failing.order_by("failing_since")
 
 
 class Endpoint(models.Model):

@@ -13,7 +13,7 @@ from django.db import connection
 
 from apikeys import mails as keys
 from apikeys.usage import purge as usage
-from config.management.progress import ProgressCommand
+from config.management.progress import InterruptibleCommand
 from config.management.shutdown import Shutdown, graceful_shutdown
 from documents import outdated
 from events import purge as events
@@ -38,8 +38,7 @@ JOBS: dict[str, Callable[[], object]] = {
 }
 
 
-class Command(ProgressCommand):
-    requires_migrations_checks = True
+class Command(InterruptibleCommand):
     help = (
         "Deletes what is older than it is kept, folds the counts of /me, encrypts secrets under "
         "the present SECRET_KEY, and adds e-mails about keys and webhooks; --follow sends e-mails."
