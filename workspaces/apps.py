@@ -3,7 +3,6 @@ from django.apps import AppConfig
 
 class WorkspacesConfig(AppConfig):
     name = "workspaces"
-    verbose_name = "Workspaces and users"
 
     def ready(self) -> None:
         from django.contrib.auth.models import UserManager  # noqa: PLC0415 - needs the settings

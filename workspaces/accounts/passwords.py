@@ -105,7 +105,6 @@ class Reset(SitePage, PasswordResetView):
         "is valid for one hour. Nothing after a few minutes? Look for it in your spam folder."
     )
     title = "Set a new password"
-    extra_context = {"mail_available": mails.available}
 
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
         """Without a mail server there is no form."""
@@ -131,7 +130,7 @@ class NewPassword(SitePage, PasswordResetConfirmView):
 class ResetConfirm(NewPassword):
     """The link of the e-mail, which only its owner has."""
 
-    extra_context = {"valid_for": "an hour", "mail_available": mails.available}
+    extra_context = {"valid_for": "an hour"}
     success_message = f"{NewPassword.success_message} All your sessions have ended."
 
     def form_valid(self, form: Any) -> HttpResponse:
@@ -154,4 +153,4 @@ class FirstPassword(NewPassword):
     """The link that an operator has passed on: it confirms no address."""
 
     token_generator = FirstTokens()
-    extra_context = {"valid_for": f"{FIRST_PASSWORD_DAYS} days", "mail_available": mails.available}
+    extra_context = {"valid_for": f"{FIRST_PASSWORD_DAYS} days"}

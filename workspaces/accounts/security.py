@@ -11,7 +11,6 @@ from audit.models import Action
 from audit.record import record
 from config.console.base import request_user
 from config.console.reauthentication import password_needed
-from workspaces import mails
 from workspaces.accounts import recovery_codes, second_factor, sessions
 from workspaces.accounts.pages import render_page
 from workspaces.models import Mail, NoMails
@@ -38,7 +37,6 @@ def security(request: HttpRequest) -> HttpResponse:
         sessions=sessions.sessions_of(user),
         current=sessions.digest(request.session.session_key),
         sign_ins=sessions.sign_ins_of(user),
-        mails=mails.available(),
         no_mails=NoMails.objects.filter(user=user).exists(),
     )
 

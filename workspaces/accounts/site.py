@@ -10,6 +10,7 @@ from django.utils.decorators import method_decorator
 from audit.scope import has_right, scope_of
 from config.console.base import ADMINS, request_user
 from config.console.site import ConsoleSite
+from workspaces import mails
 from workspaces.accounts import second_factor
 from workspaces.accounts import second_factor_views as factor
 from workspaces.accounts.passwords import Change, FirstPassword, Reset, ResetConfirm
@@ -53,7 +54,8 @@ class Site(ConsoleSite):
 
     def each_context(self, request: HttpRequest) -> dict[str, Any]:
         """With the workspace that is looked at, for admins of several."""
-        context = super().each_context(request) | {"support_email": settings.SUPPORT_EMAIL}
+        context = super().each_context(request)
+        context |= {"support_email": settings.SUPPORT_EMAIL, "mail_available": mails.available()}
         if context["has_permission"]:
             scope = scope_of(request)
             context["looked_at"] = scope.workspace if len(scope.own[:2]) > 1 else None

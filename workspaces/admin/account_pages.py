@@ -99,7 +99,6 @@ class AccountPage(ActionPage):
             "kinds": kinds_of(self.obj),
             "is_support": is_support_staff(self.obj),
             "confirmed": ConfirmedAddress.of(self.obj),
-            "mail_available": mails.available(),
             "memberships": memberships.order_by("workspace__name", "workspace_id"),
         }
 
