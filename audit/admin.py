@@ -49,8 +49,8 @@ KINDS = {
 }
 # An export may be of one workspace; a key has one.
 _IN_WORKSPACES = {"workspace", "(workspace)", "key"}
-# The webhook that a detail names: "https://hooks.example.com/… (its id): …".
-_WEBHOOK = re.compile(r"(\S+) \(([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\)")
+# The webhook that a detail names: "CRM https://hooks.example.com/… (its id): …".
+_WEBHOOK = re.compile(r"(.*?) ?(\S+) \(([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\)")
 # A spreadsheet treats a cell that begins with one of these as a formula (OWASP, CSV injection);
 # this includes the full-width forms. Where `;` or tabs separate cells, one may begin within ours,
 # also after a quotation mark.
@@ -135,7 +135,6 @@ class AuditLogFilter(lists.LogFilter):
 class AuditEntryAdmin(LogAdmin):
     """Nobody adds, changes or deletes an entry; the database refuses it too."""
 
-    nouns = "log"
     menu_position = 30
     filter_form = AuditLogFilter
     export_url = reverse_lazy("admin:audit_auditentry_export")
@@ -188,7 +187,7 @@ class AuditEntryAdmin(LogAdmin):
             list_link(LOG, row.member, person=row.member),
             row.file_type,
             row.byte_range and f"bytes {row.byte_range}",
-            detail_of(row),
+            detail_of(row) if row.detail != row.member else "",
         ]
         what = format_html_join(", ", "{}", ((isolated(part),) for part in parts if part))
         who = list_link(LOG, row.person, person=row.person) or key
@@ -248,8 +247,8 @@ def detail_of(entry: AuditEntry) -> SafeString:
     named = _WEBHOOK.match(text) if entry.action.startswith("webhook.") else None
     if named is None:
         return with_times(text)
-    url, id = named.groups()
-    link = page_link(ENDPOINT, f"{url} {id[:8]}", id)
+    label, url, id = named.groups()
+    link = page_link(ENDPOINT, label or f"{url} {id[:8]}", id)
     return format_html("{}{}", link, with_times(text[named.end() :]))
 
 

@@ -39,8 +39,8 @@ class Action(models.TextChoices):
     KEY_ROLLED = "key.rolled", "by key detail", "API key rolled"
     KEY_REVOKED = "key.revoked", "by key", "warn", "API key revoked"
     KEY_DELETED = "key.deleted", "by key", "warn", "API key deleted"
-    # The URL without its query, the id, and: types of events; what changed; why, if the service did
-    # it; an event's id, or how many.
+    # The name, the URL without its query, the id, and: types of events; what changed; why, if the
+    # service did it; an event's id, or how many.
     WEBHOOK_CREATED = "webhook.created", _WORKSPACE, "ok", "Webhook created"
     WEBHOOK_CHANGED = "webhook.changed", _WORKSPACE, "Webhook changed"
     WEBHOOK_SWITCHED_ON = "webhook.switched_on", _WORKSPACE, "ok", "Webhook switched on"

@@ -9,6 +9,7 @@ from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.db.models import Q
+from django.utils.text import capfirst
 
 from audit.models import Action
 from audit.record import record
@@ -69,7 +70,7 @@ def set_suspended(workspace: Workspace, suspended: bool, *, by: str, reason: str
 def _tell(workspace: Workspace, what: str, why: str, by: str) -> None:
     wait = "its keys are refused and its webhooks wait"
     effect = access_warning(workspace, wait) or "Its keys and webhooks work."
-    text = f"{why}\nBy: {by}\n\n{effect}"
+    text = f"{capfirst(why)}\nBy: {by}\n\n{effect}"
     mails.tell_admins(workspace, f"{what}: {workspace}", text, workspace)
 
 

@@ -45,7 +45,6 @@ class RefusedFilter(lists.LogFilter):
 class RefusedRequestAdmin(LogAdmin):
     """Which requests were refused, and why: the answer to a quoted Request-Id."""
 
-    nouns = "refused requests"
     empty_text = (
         "Nothing matches: refused requests of the last 30 days are kept. Of equal requests in one "
         "minute, the first 60 Request-Ids are kept; of different ones, 20. The others are only "

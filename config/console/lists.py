@@ -27,7 +27,7 @@ PERIODS = {"24h": ("Last 24 hours", 1), "7d": ("Last 7 days", 7), "30d": ("Last 
 FIRST_DAY, LAST_DAY = date(2000, 1, 1), date(2999, 12, 31)  # Python has them in any zone
 # The chips above each log: texts, lists, and what a list is narrowed to. Each reads one table.
 LOGS = (
-    ("Audit log", LOG, None),
+    ("All", LOG, None),
     ("Downloads", LOG, "downloads"),
     ("Changes", LOG, "changes"),
     ("Imports", LOG, "imports"),
@@ -36,10 +36,10 @@ LOGS = (
 )
 # What a chip shows of an id, if a row has it.
 NAMES = {
-    "workspace_id__exact": "workspace_name",
-    "key_id__exact": "key_name",
-    "document_id__exact": "document_title",
-    "endpoint_id__exact": "endpoint",
+    "workspace_id__exact": "{0.workspace_name}",
+    "key_id__exact": "{0.key_prefix}… {0.key_name}",
+    "document_id__exact": "{0.document_title}",
+    "endpoint_id__exact": "{0.endpoint}",
 }
 
 
@@ -175,6 +175,6 @@ class FilteredList:
                 continue
             text = self.form.in_words(field.name)
             if field.name in NAMES and self.result_list:
-                text = getattr(self.result_list[0], NAMES[field.name])
+                text = NAMES[field.name].format(self.result_list[0])
             others = {each.name: each.value() for each in set_fields if each.name != field.name}
             yield field.label, text, f"?{urlencode(others)}"

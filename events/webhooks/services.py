@@ -192,8 +192,8 @@ def send_again(endpoint: Endpoint, *, by: User, only: Delivery | None = None) ->
         failures=0,
     )
     if count:
-        failed = f"{count:,} failed {'delivery' if count == 1 else 'deliveries'}"
-        what = only.public_event_id if only else failed
+        deliveries = f"{count:,} deliver{'y' if count == 1 else 'ies'}"
+        what = only.public_event_id if only else deliveries
         _record(Action.WEBHOOK_SENT_AGAIN, now, by, what)
     return count
 
@@ -213,7 +213,7 @@ def _save(endpoint: Endpoint, action: Action, by: User | None, what: str = "") -
 
 def _record(action: Action, endpoint: Endpoint, by: User | None, what: str = "") -> None:
     """Adds an entry that names the endpoint, without what follows the host: it may be a secret."""
-    named = f"{endpoint.public_url} ({endpoint.pk})"
+    named = f"{endpoint.label} {endpoint.public_url} ({endpoint.pk})".lstrip()
     record(
         action,
         by=by.get_username() if by else actor(),

@@ -49,7 +49,7 @@ def test_audit_list_shows_an_admin_the_own_workspace_s(
     happened(action=Action.LOGIN, person=acme.admin.username)
     assert [entry.workspace_name for entry in shown(ada).result_list] == ["Acme"]
     printed = text_of(body(ada.get(f"{HISTORY}?within=7d")))
-    assert f"Audit log of Acme, Time: Last 7 days. Printed by {acme.admin}, 20" in printed
+    assert f"All of Acme, Time: Last 7 days. Printed by {acme.admin}, 20" in printed
     [own] = AuditEntry.objects.filter(workspace_id=acme.workspace.id)
     [foreign] = AuditEntry.objects.filter(workspace_id=umbrella.workspace.id)
     assert "Acme sync" in body(ada.get(page_of(own)))
@@ -149,13 +149,23 @@ def test_audit_list_opens_an_entry_that_is_on_another_page(sam: Client) -> None:
 
 def test_audit_list_names_a_webhook_by_a_link_instead_of_its_id(acme: Tenant, sam: Client) -> None:
     hook = webhooks.endpoint(acme)
-    detail = f"{webhooks.PUBLIC_URL} ({hook.pk}): document.completed, <b>"
-    [entry] = happened(**of(acme.workspace, action=Action.WEBHOOK_CREATED, detail=detail))
-    link = f'<a href="{page_of(hook)}">{hook.name}</a>'
-    for url in (HISTORY, page_of(entry)):
-        html = body(sam.get(url))
-        assert f"{link}: document.completed, &lt;b&gt;" in html
-        assert f"({hook.pk})" not in html
+    for label, name in (("", hook.name), ("CRM (old), Berlin", "CRM (old), Berlin")):
+        detail = f"{label} {webhooks.PUBLIC_URL} ({hook.pk}): document.completed, <b>".lstrip()
+        [entry] = happened(**of(acme.workspace, action=Action.WEBHOOK_CREATED, detail=detail))
+        link = f'<a href="{page_of(hook)}">{name}</a>'
+        for url in (HISTORY, page_of(entry)):
+            html = body(sam.get(url))
+            assert f"{link}: document.completed, &lt;b&gt;" in html
+            assert f"({hook.pk})" not in html
+
+
+def test_audit_list_says_a_confirmed_address_once(sam: Client) -> None:
+    for detail, times in (("ada@x.example", 1), ("new@x.example", 2)):
+        facts = {"member": "ada@x.example", "detail": detail}
+        happened(action=Action.ADDRESS_CONFIRMED, **facts)
+        html = body(sam.get(f"{HISTORY}?action__exact=account.address_confirmed"))
+        row = text_of(html.split('class="row"')[1].partition("</tr>")[0])
+        assert row.count("@x.example") == times
 
 
 # --- Filters

@@ -168,7 +168,7 @@ def test_customer_s_name_beside_a_title_is_found_by_an_index() -> None:
 @pytest.mark.parametrize("text", ["zzzz nothing", "evt_1", "Mutual NDA Acmeee"])
 def test_box_says_that_a_text_names_no_customer(acme: Tenant, sam: Client, text: str) -> None:
     html = body(sam.post(SEARCH, {"q": text}, follow=True))
-    assert "This is no id, and names no customer." in html
+    assert "No customer’s name is in it." in html
 
 
 @pytest.mark.parametrize("text", ["Mutual NDA", "tenant@x.example"])

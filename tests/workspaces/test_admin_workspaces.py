@@ -62,9 +62,10 @@ def test_mailbox_of_a_user_leads_on_to_the_documents_that_it_received(
 ) -> None:
     login = acme.admin.username
     link = f"{staff.DOCUMENTS}?q={quote(login)}"
-    for client in (sam, desk):
+    within = f"&amp;workspace_id__exact={acme.workspace.pk}"
+    for client, narrowed in ((sam, within), (desk, "")):
         page = client.post(reverse("admin:search"), {"q": login})["Location"]
-        assert f'href="{link}"' in body(client.get(page))
+        assert f'href="{link}{narrowed}"' in body(client.get(page))
 
 
 # --- A new one
