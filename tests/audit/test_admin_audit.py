@@ -121,7 +121,7 @@ def test_audit_list_opens_an_entry_and_leads_to_what_it_names(acme: Tenant, sam:
     key = reverse("admin:apikeys_apikey_change", args=[acme.key.id])
     for client in (sam, signed_in(acme.admin)):
         html = body(client.get(page_of(entry)))
-        times = (f"{entry.created_at:%-d %B %Y}, UTC", f"{entry.created_at:%H:%M:%S}")
+        times = (f"{entry.created_at:%a, %-d %b %Y}, UTC", f"{entry.created_at:%H:%M:%S}")
         named = (document.id, acme.key.id, entry.request_id, entry.file_sha256)
         for text in (*times, "Document downloaded", "original", "127.0.0.1", *map(str, named)):
             assert text in html
@@ -161,8 +161,7 @@ def test_audit_list_names_a_webhook_by_a_link_instead_of_its_id(acme: Tenant, sa
 
 def test_audit_list_says_a_confirmed_address_once(sam: Client) -> None:
     for detail, times in (("ada@x.example", 1), ("new@x.example", 2)):
-        facts = {"member": "ada@x.example", "detail": detail}
-        happened(action=Action.ADDRESS_CONFIRMED, **facts)
+        happened(action=Action.ADDRESS_CONFIRMED, member="ada@x.example", detail=detail)
         html = body(sam.get(f"{HISTORY}?action__exact=account.address_confirmed"))
         row = text_of(html.split('class="row"')[1].partition("</tr>")[0])
         assert row.count("@x.example") == times

@@ -2,6 +2,7 @@
 "use strict";
 
 const FORMAT = { dateStyle: "short", timeStyle: "long" };
+const DAY = { weekday: "short", day: "numeric", month: "short", year: "numeric" };
 const ZONE = Intl.DateTimeFormat().resolvedOptions().timeZone;
 const inZone = (moment, timeZone) => moment.toLocaleString("sv", { ...FORMAT, timeZone });
 
@@ -27,7 +28,7 @@ for (const log of document.querySelectorAll(".log:has(.day)")) {
   let current;
   for (const row of log.querySelectorAll(".row")) {
     const moment = new Date(row.querySelector("time").dateTime);
-    const name = moment.toLocaleDateString("en-GB", { dateStyle: "full" });
+    const name = moment.toLocaleDateString("en-GB", DAY);
     if (name !== current) {
       const own = days[0].cloneNode(true);
       own.cells[0].textContent = current ? name : `${name}, ${ZONE}`;
