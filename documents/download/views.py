@@ -120,8 +120,8 @@ def send(request: Request, file: File, part: ByteRange | None, key: ActiveKey) -
         Unavailable: 503, object storage is out of reach or has no such object.
     """
     try:
+        storage.require(file.object_key, file.size)
         if request.method == "HEAD":
-            storage.require(file.object_key, file.size)
             return HttpResponse(headers={"Content-Length": str(file.size)})
         if settings.X_ACCEL_DOWNLOADS:
             return from_nginx(file, part, key)
@@ -138,7 +138,6 @@ def send(request: Request, file: File, part: ByteRange | None, key: ActiveKey) -
 
 def from_nginx(file: File, part: ByteRange | None, key: ActiveKey) -> HttpResponse:
     """A response without a body; nginx sends the object or a part of it instead."""
-    storage.require(file.object_key, file.size)
     url = urlsplit(storage.signed_url(file.object_key, URL_SECONDS))  # which may fail
     record_download(file, part, key)
     response = HttpResponse()
