@@ -191,12 +191,8 @@ class ApiKey(models.Model):
         old.update(replaced_by=key)
         self.refresh_from_db()
         end = f"ends {minute(self.expires_at)}" if self.expires_at else "does not end by itself"
-        record(
-            Action.KEY_ROLLED,
-            by=by.get_username(),
-            key=self.snapshot(),
-            detail=f"{end}; replaced by {key}",
-        )
+        detail = f"{end}; replaced by {key}"
+        record(Action.KEY_ROLLED, by=by.get_username(), key=self.snapshot(), detail=detail)
         return key, raw
 
     @transaction.atomic

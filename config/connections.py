@@ -63,9 +63,7 @@ def fetch(sql: str, parameters: Parameters, row: Callable[..., Any] | None = Non
         return cursor.fetchall() if cursor.pgresult and cursor.pgresult.nfields else []
 
 
-def fetch_with_retry(
-    sql: str, parameters: Parameters, row: Callable[..., Any] | None = None
-) -> list[Any]:
+def fetch_with_retry(sql: str, parameters: Parameters, row: Callable[..., Any]) -> list[Any]:
     """Like `fetch`, for the first statement of a request, which must be a SELECT.
 
     The connection may have died while it was idle. The statement is tried once more on a new one.

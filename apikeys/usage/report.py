@@ -20,10 +20,10 @@ from config.console.charts import Bar, bar_chart
 from config.console.formatting import Bad, pill
 from config.console.links import REFUSED, filtered, key_link
 
-DAYS = 30
 MOST, LATEST = 60, 5  # kinds of refused requests, and those on the start page
+STATUSES = {429: "over the limit", 500: "500, errors of ours", 503: "503, out of reach"}
 OF_KEY = ("key_id", "key_name", "key_prefix", "workspace_id", "workspace_name")
-SUMMED = ("ok", "errors", "limited", "downloads")  # columns of `KeyUsage`
+SUMMED, GREATEST = ("ok", "errors", "limited", "downloads"), ("busiest", "last_at")  # columns
 NAMES = {"successful": "ok", "refused": "warn"}  # of bars, and their colours
 # A workspace needs a look if its programs go on with these statuses.
 LOOKS = {
@@ -34,15 +34,15 @@ LOOKS = {
 
 
 def last_days() -> list[date]:
-    return [today() - timedelta(days=back) for back in reversed(range(DAYS))]
+    return [today() - timedelta(days=back) for back in reversed(range(30))]
 
 
 def by_day(rows: QuerySet[KeyUsage], *fields: str) -> list[KeyUsage]:
     """The sums of these rows by day, and by these fields."""
     sums = {name: Sum(name) for name in SUMMED}
-    latest = {name: Max(name) for name in ("busiest", "last_at")}
+    most = {name: Max(name) for name in GREATEST}
     found: Any = rows.filter(day__in=last_days()).values("day", *fields)
-    return [KeyUsage(**each) for each in found.annotate(**sums, **latest)]
+    return [KeyUsage(**each) for each in found.annotate(**sums, **most)]
 
 
 def by_field(rows: QuerySet[KeyUsage], field: str) -> dict[UUID, list[KeyUsage]]:
@@ -62,9 +62,8 @@ def addresses(key_id: UUID) -> list[KeyUsage]:
 
 def total(usage: Collection[KeyUsage]) -> KeyUsage:
     sums = {name: sum(getattr(each, name) for each in usage) for name in SUMMED}
-    busiest = max((each.busiest for each in usage), default=0)
-    last_at: Any = max((each.last_at for each in usage), default=None)
-    return KeyUsage(**sums, busiest=busiest, last_at=last_at)
+    most = {name: max(getattr(each, name) for each in usage) for name in GREATEST if usage}
+    return KeyUsage(**sums, **most)
 
 
 def chart(usage: Iterable[KeyUsage], *, small: bool = False) -> SafeString:
@@ -121,12 +120,10 @@ def refused_panel(most: Any) -> SafeString:
     names = {"refused": "warn", "failed with 5xx": "bad"}
     chart = bar_chart(bars, label="Refused requests by hour", names=names, least=1)
     day = filtered(REFUSED, within="24h")
-    figures = [
-        ("with or without a key", refused.total() + failed.total(), day, ""),
-        ("over the limit", by_status[429], f"{day}&status__exact=429", "warn"),
-        ("500, errors of ours", by_status[500], f"{day}&status__exact=500", "bad"),
-        ("503, out of reach", by_status[503], f"{day}&status__exact=503", "bad"),
-    ]
+    figures = [("with or without a key", refused.total() + failed.total(), day, "")]
+    for status, name in STATUSES.items():
+        colour = "bad" if status >= 500 else "warn"
+        figures.append((name, by_status[status], f"{day}&status__exact={status}", colour))
     context = {"figures": figures, "lines": most, "url": day, "chart": chart}
     return SafeString(render_to_string("admin/usage/panels/day.html", context))
 

@@ -3,7 +3,6 @@ from django.apps import AppConfig
 
 class WebhooksConfig(AppConfig):
     name = "events.webhooks"
-    label = "webhooks"
 
     def ready(self) -> None:
         from config.request import metrics  # noqa: PLC0415 - needs the settings
