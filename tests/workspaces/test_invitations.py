@@ -22,6 +22,7 @@ from workspaces.accounts import invitation_views, invitations
 from workspaces.accounts.recording import NOT_CONFIRMED
 from workspaces.accounts.throttle import Limit
 from workspaces.models import ConfirmedAddress, Invitation, Membership, Session, Workspace
+from workspaces.permissions import is_operator
 
 PAGE = reverse("invitation")
 EVE = "eve@acme.example"
@@ -210,12 +211,24 @@ def test_invitation_of_somebody_else_cannot_be_accepted(acme: Tenant, umbrella: 
     assert not User.objects.filter(username=EVE).exists()
 
 
-def test_invitation_opens_no_deactivated_account(acme: Tenant) -> None:
-    factories.user(EVE, is_staff=True, is_active=False)
+@pytest.mark.parametrize("closed", ["is_active", "is_staff"])
+def test_invitation_opens_no_deactivated_account(acme: Tenant, closed: str) -> None:
+    account = factories.user(EVE, **{"is_staff": True, "is_superuser": True, closed: False})
     eve = opened(link(acme))
+    account.refresh_from_db()
+    assert not is_operator(account)
     assert "Ask the operator of this service to activate it" in body(eve.get(PAGE))
     eve.post(PAGE, ACCOUNT)
     assert not acme.workspace.memberships.filter(user__username=EVE).exists()
+
+
+def test_invitation_of_an_account_without_access_to_the_admin_is_accepted(acme: Tenant) -> None:
+    eve = give_password(factories.user(EVE), SECRET)
+    browser = opened(link(acme))
+    form = {"username": EVE, "password": SECRET, "next": PAGE}
+    assert browser.post(reverse("admin:login"), form)["Location"] == PAGE
+    assert "You are now an admin of Acme." in body(browser.post(PAGE, follow=True))
+    assert acme.workspace.is_administered_by(eve)
 
 
 def test_invitation_is_not_accepted_without_the_second_factor(acme: Tenant, settings: Any) -> None:

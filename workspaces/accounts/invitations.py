@@ -53,8 +53,10 @@ def create(workspace: Workspace, email: str, *, by: User, mailed: bool) -> tuple
         raise ValidationError(
             f"This workspace has made {MOST_A_DAY} invitations within a day. Try again tomorrow."
         )
-    # Django gives new accounts no access to the admin; to accept, the user must sign in there.
-    for account in with_login(email).filter(is_active=True, is_staff=False):
+    # Django gives new accounts no access to the admin; to accept, the user must sign in there. One
+    # with rights was deactivated: only operators open it again.
+    without_rights = with_login(email).filter(is_superuser=False, groups=None, memberships=None)
+    for account in without_rights.filter(is_active=True, is_staff=False):
         account.is_staff = True
         account.save(update_fields=["is_staff"])
     earlier = locked.invitations.pending().filter(email=email)
