@@ -60,7 +60,7 @@ class RefusedRequestAdmin(LogAdmin):
         """For support, what was refused and where to look; for operators, also all requests."""
         if not scope_of(request).everything:
             return []
-        panels = [report.refused_panel(self.lines(request, report.most_of_a_day()))]
+        panels = [report.day_panel(self.lines(request, report.most_of_a_day()))]
         if is_operator(request_user(request)):
             panels.append(report.panel(KeyUsage.objects.all(), "All workspaces"))
         return panels

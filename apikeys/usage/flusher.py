@@ -81,12 +81,14 @@ def use_of(row: Any) -> KeyUsage:
 
 _ADD_USE = """
     INSERT INTO "usage_keyusage" AS old
-        (key_id, day, workspace_id, ok, errors, limited, downloads, busiest,
+        (key_id, day, workspace_id, ok, hours, errors, limited, downloads, busiest,
             last_at, address, user_agent)
-    VALUES (%(key_id)s, %(day)s, %(workspace_id)s, %(ok)s, %(errors)s, %(limited)s, %(downloads)s,
-        %(busiest)s, %(last_at)s, %(address)s, %(user_agent)s)
+    VALUES (%(key_id)s, %(day)s, %(workspace_id)s, %(ok)s, %(hours)s, %(errors)s, %(limited)s,
+        %(downloads)s, %(busiest)s, %(last_at)s, %(address)s, %(user_agent)s)
     ON CONFLICT (key_id, day) DO UPDATE SET
         ok = old.ok + EXCLUDED.ok,
+        hours = ARRAY(SELECT a + b FROM unnest(old.hours, EXCLUDED.hours)
+            WITH ORDINALITY AS hour (a, b, number) ORDER BY number),
         errors = old.errors + EXCLUDED.errors,
         limited = old.limited + EXCLUDED.limited,
         downloads = old.downloads + EXCLUDED.downloads,

@@ -53,6 +53,7 @@ class Buffer:
                 use = KeyUsage(key_id=key.id, day=now.date(), workspace_id=key.workspace_id)
                 self.uses[key.id, use.day] = use
             use.ok += ok
+            use.hours[now.hour] += ok
             use.downloads += file
             use.busiest = max(use.busiest, notes.minute_count)
             use.last_at, use.address, use.user_agent = now, notes.client_address, notes.user_agent

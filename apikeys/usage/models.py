@@ -17,6 +17,10 @@ from config.request.redaction import PUBLIC_LENGTH
 TEXT_LENGTH = 500
 
 
+def no_hours() -> list[int]:
+    return [0] * 24
+
+
 class KeyUsage(models.Model):
     """The requests of a key on a day (UTC); of pages, also of many keys or days."""
 
@@ -25,6 +29,7 @@ class KeyUsage(models.Model):
     day = models.DateField()
     workspace_id = models.UUIDField()
     ok = models.BigIntegerField(default=0)  # 2xx and 3xx
+    hours = ArrayField(models.BigIntegerField(), default=no_hours)  # the same, by hour
     errors = models.BigIntegerField(default=0)  # 4xx and 5xx, without 429
     limited = models.BigIntegerField(default=0)  # 429
     downloads = models.BigIntegerField(default=0)  # that started; they are in `ok` too

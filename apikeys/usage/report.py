@@ -15,7 +15,7 @@ from django.utils.safestring import SafeString
 
 from apikeys.keys import today
 from apikeys.throttling import REQUESTS_PER_MINUTE
-from apikeys.usage.models import KeyUsage, RefusedRequest
+from apikeys.usage.models import KeyUsage, RefusedRequest, no_hours
 from config.console.charts import Bar, bar_chart
 from config.console.formatting import Bad, pill
 from config.console.links import REFUSED, filtered, key_link
@@ -70,7 +70,7 @@ def chart(usage: Iterable[KeyUsage], *, small: bool = False) -> SafeString:
     """A bar for each day; "" if there were requests on fewer than two."""
     by_day = {each.day: each for each in usage}
     days = [(day, by_day.get(day, KeyUsage())) for day in last_days()]
-    bars = [Bar(f"{day:%-d %b}", each.ok, each.refused) for day, each in days]
+    bars = [Bar(f"{day:%-d %b}", (each.ok, each.refused)) for day, each in days]
     return bar_chart(bars, label="Requests by day", names=NAMES, small=small)
 
 
@@ -107,20 +107,31 @@ def most_of_a_day() -> list[Any]:
     return [*faults, *kinds(rows.filter(status__lt=500), *OF_KEY, "status", "reason")][:LATEST]
 
 
-def refused_panel(most: Any) -> SafeString:
-    """HTML: how many requests were refused, by hour too, and some rows of a log."""
+def by_hour(day: date) -> list[int]:
+    """The successful requests of all keys in each hour of the day (UTC)."""
+    rows = KeyUsage.objects.filter(day=day).values_list("hours", flat=True)
+    return [sum(each) for each in zip(*rows, strict=True)] or no_hours()
+
+
+def day_panel(most: Any) -> SafeString:
+    """HTML: the requests of 24 hours, by hour too, and some rows of the log of refused ones."""
     by_status, refused, failed = Counter[int](), Counter[int](), Counter[int]()
     now, hours = timezone.now(), range(24, -1, -1)  # hours ago
+    ok = [*by_hour(now.date() - timedelta(days=1)), *by_hour(now.date())]
     rows = refused_in_a_day().values_list("status", TruncHour("created_at"))
     for status, hour, requests, others in rows.annotate(Sum("requests"), Sum("others")):
         by_status[status] += requests
-        by_hour = failed if status >= 500 else refused
-        by_hour[(now - hour) // timedelta(hours=1)] += requests + others
-    bars = [Bar(f"{ago} h ago" if ago else "now", refused[ago], failed[ago]) for ago in hours]
-    names = {"refused": "warn", "failed with 5xx": "bad"}
-    chart = bar_chart(bars, label="Refused requests by hour", names=names, least=1)
+        kind = failed if status >= 500 else refused
+        kind[(now - hour) // timedelta(hours=1)] += requests + others
+    counts = {ago: (ok[24 + now.hour - ago], refused[ago], failed[ago]) for ago in hours}
+    bars = [Bar(f"{ago} h ago" if ago else "now", each) for ago, each in counts.items()]
+    names = {**NAMES, "failed with 5xx": "bad"}
+    chart = bar_chart(bars, label="Requests by hour", names=names)
     day = filtered(REFUSED, within="24h")
-    figures = [("with or without a key", refused.total() + failed.total(), day, "")]
+    figures = [
+        ("requests", sum(map(sum, counts.values())), "", ""),
+        ("refused or failed", refused.total() + failed.total(), day, ""),
+    ]
     for status, name in STATUSES.items():
         colour = "bad" if status >= 500 else "warn"
         figures.append((name, by_status[status], f"{day}&status__exact={status}", colour))

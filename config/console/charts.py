@@ -5,36 +5,34 @@ The page's policy forbids inline styles, so the style sheet has the colours, by 
 
 from collections.abc import Sequence
 from itertools import accumulate
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
 
 
 class Bar(NamedTuple):
-    """The numbers of a day or an hour, such as "28 Oct"; the second one is above the first."""
+    """The numbers of a day or an hour, such as "28 Oct", from below."""
 
     when: str
-    number: int
-    above: int = 0
+    numbers: tuple[int, ...]
 
 
 def bar_chart(
-    bars: Sequence[Bar], *, label: str, names: dict[str, str], small: bool = False, least: int = 2
+    bars: Sequence[Bar], *, label: str, names: dict[str, str], small: bool = False
 ) -> SafeString:
-    """HTML: the bars from left to right; "" if fewer than `least` of them have a number.
+    """HTML: the bars from left to right; "" if fewer than two have a number.
 
     Args:
         label: what the chart shows, for those who do not see it.
-        names: what the two numbers are, such as "refused", and their colours, such as "warn".
+        names: what the numbers are, such as "refused", and their colours, such as "warn".
         small: for a cell of a table; it has no axis.
     """
-    heights = [bar.number + bar.above for bar in bars]
-    if sum(height > 0 for height in heights) < least:
+    heights = [sum(bar.numbers) for bar in bars]
+    if sum(height > 0 for height in heights) < 2:
         return SafeString("")
     context = {
-        "bars": [(bar, _in_words(bar, names)) for bar in bars],
-        "colours": list(names.values()),
+        "bars": [_drawn(bar, names) for bar in bars],
         "highest": max(heights),
         "label": label,
         "small": small,
@@ -43,9 +41,11 @@ def bar_chart(
     return SafeString(render_to_string("admin/chart.html", context).strip())
 
 
-def _in_words(bar: Bar, names: dict[str, str]) -> str:
-    numbers = zip((bar.number, bar.above), names, strict=True)
-    return ", ".join(f"{number:,} {name}" for number, name in numbers if number) or "none"
+def _drawn(bar: Bar, names: dict[str, str]) -> tuple[Any, ...]:
+    """When, in words, and its parts: names and colours, where they begin and how high they are."""
+    parts = list(zip(names.items(), accumulate(bar.numbers, initial=0), bar.numbers, strict=False))
+    text = ", ".join(f"{number:,} {name}" for (name, _), _, number in parts if number)
+    return bar.when, text or "none", parts
 
 
 class Part(NamedTuple):

@@ -16,7 +16,7 @@ from django.urls import reverse
 from apikeys import keys
 from apikeys.models import AlreadyIssued, ApiKey
 from apikeys.usage import flusher
-from apikeys.usage.models import KeyUsage, RefusedRequest
+from apikeys.usage.models import KeyUsage, RefusedRequest, no_hours
 from config.api.errors import DocumentNotFound
 from config.management.progress import Report
 from config.request.redaction import PREFIX
@@ -54,7 +54,11 @@ def invent_usage(key: ApiKey) -> None:
         busy = chance.randrange(240, 620) if day.weekday() < 5 else chance.randrange(20, 90)
         errors = chance.choice([0, 0, 0, 0, 1, 2, 3]) if day.weekday() < 5 else 0
         at = datetime.combine(day, time(9 + chance.randrange(8), chance.randrange(60)), UTC)
-        uses.append(KeyUsage(day=day, ok=busy, busiest=busy // 9, last_at=at, **of, **by))
+        hours = no_hours()
+        for _ in range(busy):
+            hours[chance.randrange(7, 18)] += 1
+        counts = {"ok": busy, "hours": hours, "busiest": busy // 9}
+        uses.append(KeyUsage(day=day, last_at=at, **counts, **of, **by))
         refused += [_refused(key, at + timedelta(minutes=n), chance) for n in range(errors)]
     flusher.write(uses, refused)
     before = key.created_at - timedelta(days=30)

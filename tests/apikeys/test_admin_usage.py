@@ -13,6 +13,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
+from apikeys.usage.models import no_hours
 from config.api.errors import ApiError
 from events.webhooks.models import Endpoint
 from tests.support import factories, staff
@@ -229,7 +230,7 @@ def test_ended_key_that_is_still_used_is_named_and_its_requests_are_refused_ones
     assert "Acme sync" not in start(umbrella.admin)
     text = text_of(start(staff.operator()))
     assert f"Acme ended key still used {acme.key} 3 × 401 in 24 hours" in text
-    assert "last 24 hours by hour, 5xx in red with or without a key 4 over the limit 0" in text
+    assert "last 24 hours requests 4 refused or failed 4 over the limit 0" in text
     assert f"All workspaces, {figures}" in text
     acme.key.delete_by(by=acme.admin)
     assert "still used" not in start(acme.admin)
@@ -263,18 +264,20 @@ def test_start_page_of_support_has_the_refused_requests_of_24_hours(acme: Tenant
     refused(**of_key(acme, status=429, requests=35), created_at=now - timedelta(hours=2))
     refused(status=503, requests=2, created_at=now - timedelta(hours=2))
     refused(status=401, reason="No Authorization header.")
+    then, hours = now - timedelta(hours=3), no_hours()
+    hours[then.hour] = 90
+    days_ago = (now.date() - then.date()).days
+    used(acme.key.pk, acme.workspace.pk, days_ago, ok=90, hours=hours)
     page = start(staff.support())
-    title = "<h2>Refused requests, last 24 hours by hour, 5xx in red</h2>"
+    title = "<h2>Requests, last 24 hours by hour, 5xx in red</h2>"
     panel = page.split(title)[1].partition("</section>")[0]
-    figures = (
-        "with or without a key 338 over the limit 35 500, errors of ours 0 503, out of reach 2"
-    )
+    figures = "requests 428 refused or failed 338 over the limit 35 500, errors of ours 0 503"
     assert text_of(panel).startswith(figures)
     bars = re.findall(r"<title>(.+?)</title>", panel)
     assert (len(bars), bars[0]) == (25, "24 h ago: none")
     assert {bar.partition(": ")[2] for bar in bars} == {
         "none",
-        "300 refused",
+        "90 successful, 300 refused",
         "35 refused, 2 failed with 5xx",
         "1 refused",
     }
@@ -291,7 +294,7 @@ def test_start_page_of_an_operator_has_an_outage_as_one_thing(
         refused(
             2, **of_key(tenant, status=503, requests=5, reason="object storage is out of reach")
         )
-    page = html(desk.get(INDEX)).split("last 24 hours by hour")[1]
+    page = html(desk.get(INDEX)).split("Requests, last 24 hours")[1]
     assert text_of(page).count("503 just now") == 1
     assert "20 × 503 just now Object storage is out of reach" in text_of(page)
 

@@ -36,6 +36,14 @@ def count(number: int = 1, at: datetime | None = None, client: str = "late/1") -
     return at
 
 
+def test_usage_counts_successful_requests_by_hour(flusher: ModuleType) -> None:
+    for hour in (9, 9, 23):
+        count(at=factories.at(f"2026-03-01 {hour:02}:30:00"))
+        flusher.flush()
+    hours = KeyUsage.objects.get().hours
+    assert {hour: number for hour, number in enumerate(hours) if number} == {9: 2, 23: 1}
+
+
 def test_usage_counts_each_response_of_a_key_by_its_status(
     acme: Tenant, freebie: Tenant, frozen: Tenant, flusher: ModuleType
 ) -> None:
@@ -49,7 +57,7 @@ def test_usage_counts_each_response_of_a_key_by_its_status(
     assert usage_of(acme.key.pk) == Usage(ok=2, errors=3)
     assert usage_of(freebie.key.pk) == usage_of(frozen.key.pk) == Usage(errors=1)
     row = KeyUsage.objects.get(key_id=acme.key.pk)
-    assert (row.workspace_id, row.day) == (acme.workspace.id, today())
+    assert (row.workspace_id, row.day, sum(row.hours)) == (acme.workspace.id, today(), 2)
     assert KeyUsage.objects.count() == 3  # none without a key
     passed = 2
     while acme.get("/documents").status != 429:

@@ -1,3 +1,4 @@
+import apikeys.usage.models
 import django.contrib.postgres.fields
 import django.contrib.postgres.indexes
 from django.db import migrations, models
@@ -19,6 +20,7 @@ class Migration(migrations.Migration):
                 ('day', models.DateField()),
                 ('workspace_id', models.UUIDField()),
                 ('ok', models.BigIntegerField(default=0)),
+                ('hours', django.contrib.postgres.fields.ArrayField(base_field=models.BigIntegerField(), default=apikeys.usage.models.no_hours, size=None)),
                 ('errors', models.BigIntegerField(default=0)),
                 ('limited', models.BigIntegerField(default=0)),
                 ('downloads', models.BigIntegerField(default=0)),
