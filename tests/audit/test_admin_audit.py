@@ -240,6 +240,11 @@ def test_logs_have_one_place_in_the_menu_and_one_chip_each(ada: Client) -> None:
         assert "Kind: Changes" not in html
 
 
+def test_a_key_that_the_list_is_of_has_its_first_characters(acme: Tenant, sam: Client) -> None:
+    [chip] = shown(sam, f"?key_id__exact={acme.key.pk}").chips()
+    assert chip[:2] == ("API key", f"{acme.key.prefix}… {acme.key.name}")
+
+
 def test_fields_that_were_left_empty_do_not_stay_in_the_url(ada: Client) -> None:
     sent = f"{HISTORY}?since=&until=&action__exact=&kind=changes&within="
     assert ada.get(sent)["Location"] == f"{HISTORY}?kind=changes"
