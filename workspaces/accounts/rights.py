@@ -14,14 +14,10 @@ MADE = {"operator": Action.OPERATOR_MADE, "support": Action.SUPPORT_MADE}
 ENDED = {"operator": Action.OPERATOR_ENDED, "support": Action.SUPPORT_ENDED}
 
 
-def has(account: User, right: str) -> bool:
-    """Whether the account has the right, "operator" or "support", even if it cannot sign in."""
-    return account.is_superuser if right == "operator" else is_support_staff(account)
-
-
 def check(account: User, right: str, given: bool) -> None:
     """Raises `Refused` if that would change nothing, or the account may not get the right."""
-    if has(account, right) == given:
+    has_it = account.is_superuser if right == "operator" else is_support_staff(account)
+    if has_it == given:
         raise Refused(f"{account}: {kinds_of(account)}. Nothing was changed.")
     if given and not (can_sign_in(account) and second_factor.app_of(account)):
         text = "has no second factor, or cannot sign in. The user sets one up under Security."
@@ -30,7 +26,7 @@ def check(account: User, right: str, given: bool) -> None:
 
 @transaction.atomic
 def change(account: User, right: str, given: bool, *, by: str, reason: str) -> None:
-    """Makes the account an operator or support staff, or ends that.
+    """Gives the account the right "operator" or "support", or ends it.
 
     Raises `Refused` as `check` does, and ValidationError if the service would have no operator.
     """
