@@ -79,10 +79,9 @@ def holds(asked: Search) -> Iterator[str]:
 
 
 def tokens(asked: Search, words: list[Word], given: dict[str, Any]) -> list[list[str]]:
-    """The tokens of `documents/search.sql` in groups: what matches has one of each group.
+    """Groups of tokens: what matches has one of each, but may be without a word of its title.
 
-    A title that has the tokens may lack the words. A long range has no tokens. `given` is what
-    `values` returned.
+    A long range has no tokens. `given` is what `values` returned.
     """
     found = [[f"title {beginning}"] for word in words for beginning in word.beginnings]
     if asked.statuses:
@@ -91,7 +90,7 @@ def tokens(asked: Search, words: list[Word], given: dict[str, Any]) -> list[list
         both = product(given["states"], given["emails"] or [""])
         found.append([f"recipient {state} {email}" for state, email in both])
     for time, first, end in asked.ranges:
-        if first and end and end - first <= timedelta(DAYS_MAX):
+        if first and end and timedelta(0) <= end - first <= timedelta(DAYS_MAX):
             days = range((first - _EPOCH).days, (end - _EPOCH).days + 1)
             found.append([f"{time} {day}" for day in days])
     return found

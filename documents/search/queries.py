@@ -6,8 +6,8 @@ counted. Many may stand together: documents are looked at from the newest of the
 not fill the page either, all are sorted. If each index finds more than MATCHES, further documents
 are looked at in their order: the page may then have fewer than asked for, or none.
 
-So a page costs at most NEWEST and FURTHER documents, OUTDATED rows, and twice MATCHES rows of each
-index. What has no bound are the index's lists of the tokens: they grow with the documents.
+So a page costs at most NEWEST and FURTHER documents, OUTDATED rows made twice, and MATCHES rows of
+an index three times. The lists of the tokens have no bound, nor what vacuum has not yet removed.
 """
 
 from collections.abc import Iterator
@@ -29,9 +29,7 @@ MATCHES = 120_000  # documents of the index that are counted and sorted for a pa
 MANY = 8_000  # documents of the index that are looked for in the order before they are sorted
 OUTDATED = 1_000  # changes that made a workspace's documents outdated
 
-# With a workspace that the planner does not know: for one that has most documents of all, it would
-# take the index of all workspaces, and might read the documents of others first.
-_VISIBLE = VISIBLE.replace("%s", "(SELECT %(workspace)s::uuid)")
+_VISIBLE = VISIBLE.replace("%s", "%(workspace)s")
 _ORDER = "time DESC, looked DESC"
 # An index has what is looked for, whatever the statistics of all workspaces say; a sort that cannot
 # be avoided still runs. work_mem: the pages of MATCHES rows are remembered one by one.
@@ -43,7 +41,6 @@ _FIRST_ID, _LAST_ID = UUID(int=0), UUID(int=2**128 - 1)
 
 Given = dict[str, Any]  # the values of a statement
 Source = tuple[str, list[str]]  # has all that match; and what must hold for each
-Groups = list[list[str]]  # of tokens: what matches has one of each
 
 
 class SearchPage(NamedTuple):
@@ -63,12 +60,11 @@ def search(
     start = {"time": end or "infinity", "id": _FIRST_ID}
     given = values(asked, words, workspace_id) | (after._asdict() if after else start)
     page = _in_order(asked, given, NEWEST, limit)
-    if page.searched_to:
-        page = _by_index(asked, given, tokens(asked, words, given), limit)
-    return page
+    groups = tokens(asked, words, given)
+    return _by_index(asked, given, groups, limit) if page.searched_to else page
 
 
-def _by_index(asked: Search, given: Given, groups: Groups, limit: int) -> SearchPage:
+def _by_index(asked: Search, given: Given, groups: list[list[str]], limit: int) -> SearchPage:
     """The next that match, of all that an index finds; else of FURTHER documents."""
     behind = " AND ".join([*_behind(asked), *within(asked.ranges)])
     newest = f"max({asked.sort}_at) FILTER (WHERE {behind})"
@@ -113,15 +109,13 @@ def _in_order(asked: Search, given: Given, most: int, limit: int) -> SearchPage:
         given,
     )
     rows = [document for _, _, _, matches, *document in found[:limit] if matches]
-    if len(found) > limit:
-        return SearchPage(rows, DocumentPosition(*found[limit - 1][:2]))
-    if not found or not found[-1][2]:
+    if len(found) <= limit and not (found and found[-1][2]):
         return SearchPage(rows, None)
-    last = DocumentPosition(*found[-1][:2])
+    last = DocumentPosition(*found[:limit][-1][:2])
     return SearchPage(rows, last, last.time if len(rows) < limit else None)
 
 
-def _by_tokens(asked: Search, given: Given, groups: Groups) -> Iterator[Source]:
+def _by_tokens(asked: Search, given: Given, groups: list[list[str]]) -> Iterator[Source]:
     """All that have the tokens, with the other conditions; none if too many are outdated."""
     hashes = "SELECT documents_token(%(workspace)s, each) FROM unnest(%({})s::text[]) AS each"
     if groups and asked.sort != "created":
@@ -134,7 +128,7 @@ def _by_tokens(asked: Search, given: Given, groups: Groups) -> Iterator[Source]:
     given |= any_of | {"all": all_of}
     of_workspace = "workspace_id = %(workspace)s OR workspace_id IS NULL"
     outdated = _count(f'"documents_outdated" WHERE {of_workspace}', OUTDATED, given)
-    if groups and outdated <= OUTDATED:
+    if conditions and outdated <= OUTDATED:
         # Looking for some that are outdated takes a fifth of the time.
         table = "documents_findable(%(workspace)s)" if outdated else '"documents_searchable"'
         yield f"{table} WHERE {' AND '.join(conditions)}", [*within(asked.ranges), HAS_WORDS]
@@ -142,13 +136,15 @@ def _by_tokens(asked: Search, given: Given, groups: Groups) -> Iterator[Source]:
 
 def _by_time(asked: Search, given: Given) -> Iterator[Source]:
     """All within one of the ranges that has few enough, with the other conditions."""
-    # A recipient would have to be looked up for each document of a range.
-    for each in () if asked.recipient or asked.recipient_status else asked.ranges:
+    # Recipients are looked up for each document of a range.
+    has_recipients = asked.recipient or asked.recipient_status
+    most = ceil(FURTHER * RECIPIENTS) if has_recipients else MATCHES
+    for each in asked.ranges:
         inside = " AND ".join([_VISIBLE, f"{each.time}_at IS NOT NULL", *within([each])])
         # In the order of the time's index, which PostgreSQL then reads.
         order = f"{each.time}_at DESC, id DESC"
         source = f'"documents_document" AS document WHERE {inside} ORDER BY {order}'
-        if _count(source, MATCHES, given) <= MATCHES:
+        if _count(source, most, given) <= most:
             yield source, [*holds(asked)]
 
 

@@ -118,6 +118,34 @@ def test_search_finds_an_open_range_in_another_order_in_one_page(
     assert page["nextCursor"] is None
 
 
+def test_search_finds_nothing_in_ranges_that_end_before_they_begin(
+    acme: Tenant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(queries, "NEWEST", 1)
+    factories.listed(acme.workspace, 2)
+    never = [("From", "2026-07-03"), ("Before", "2026-06-30")]
+    for times in (["sent"], ["sent", "expires"]):
+        assert walk(acme, [(f"{time}{end}", day) for time in times for end, day in never]) == []
+
+
+def test_search_finds_a_recipient_in_a_short_open_range_in_one_page(
+    acme: Tenant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, most in (("NEWEST", 2), ("FURTHER", 8), ("MATCHES", 4)):
+        monkeypatch.setattr(queries, name, most)
+    made = factories.listed(
+        acme.workspace,
+        20,
+        created_at=lambda n: START - timedelta(hours=n),
+        sent_at=lambda n: START + timedelta(days=-n if n < 17 else n),
+    )
+    for each in made:
+        factories.recipient(each, status="VIEWED")
+    page = acme.get("/search?recipientStatus=VIEWED&sentFrom=2026-03-02").json()
+    assert [each["id"] for each in page["data"]] == [str(made[n].pk) for n in (17, 18, 19)]
+    assert page["nextCursor"] is None
+
+
 def test_search_is_as_the_list_without_parameters(acme: Tenant) -> None:
     factories.listed(acme.workspace, 30)
     listed, found = acme.get("/documents"), acme.get("/search")

@@ -181,7 +181,7 @@ def some_time(dice: Random) -> datetime | None:
 def some_range(dice: Random) -> tuple[datetime | None, datetime | None]:
     first = dice.choice(INSTANTS)
     end = dice.choice([each for each in INSTANTS if each >= first][: dice.choice((2, 6, 60))])
-    return dice.choice(((first, end), (first, end), (first, None), (None, end)))
+    return dice.choice(((first, end), (first, end), (first, None), (None, end), (end, first)))
 
 
 def part_of(dice: Random, title: str) -> str:
