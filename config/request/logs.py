@@ -12,9 +12,9 @@ from config.request.redaction import redact
 MESSAGE_LENGTH = 800  # a line is not longer than about 1 KB, but for a traceback
 
 
-def _cut_lines(message: str) -> str:
+def _one_line(message: str) -> str:
     """Secrets are cut first: half a password is not recognised."""
-    return "\n".join(line[:MESSAGE_LENGTH] for line in redact(message).split("\n"))
+    return " ".join(redact(message).split())[:MESSAGE_LENGTH]
 
 
 class RedactingFormatter(logging.Formatter):
@@ -25,14 +25,14 @@ class RedactingFormatter(logging.Formatter):
         return redact(super().format(record))
 
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - Python's name
-        record.message = _cut_lines(record.message)
+        record.message = _one_line(record.message)
         return super().formatMessage(record)
 
 
 class JsonFormatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         line = {
-            **line_start(record.levelname, record.name, _cut_lines(record.getMessage())),
+            **line_start(record.levelname, record.name, _one_line(record.getMessage())),
             **({"exception": self.formatException(record.exc_info)} if record.exc_info else {}),
         }
         return redact(msgspec.json.encode(line).decode())

@@ -24,7 +24,7 @@ from tests.support.client import get
 from tests.support.database import renamed
 from tests.support.factories import Tenant
 from tests.support.fixtures import AccessLog
-from tests.support.nginx import Nginx, exchange, request
+from tests.support.nginx import Nginx, exchange, program, request
 from tests.support.server import ROOT, Server, eventually, running
 
 PASSWORD = "correct-horse-battery-staple"
@@ -174,9 +174,20 @@ def test_log_redacts_keys_signatures_and_passwords(text: str, redacted: str) -> 
     assert line == f"{redacted}\nValueError: {redacted}"
 
 
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\u2028"])
+def test_message_of_several_lines_is_one_line_with_the_request_s_id(end: str) -> None:
+    """PostgreSQL's have several."""
+    text = f"lock timeout{end}LINE 2:   INSERT{end}   ^"
+    record = logging.LogRecord("any", logging.ERROR, __file__, 1, "No: %s", (text,), None)
+    line = RedactingFormatter("%(request_id)s %(message)s").format(record)
+    assert line == "- No: lock timeout LINE 2: INSERT ^"
+    assert json.loads(JsonFormatter().format(record))["message"] == line[2:]
+
+
 @pytest.fixture
 def fronts(django_db_setup: None, transactional_db: None, tmp_path: Path) -> Iterator[list[Server]]:
     """Servers of the API and of pages that log as text, and ones behind nginx that log as JSON."""
+    program("nginx", "nginx-light")  # before any server runs: without it the test is skipped
     made: list[Server] = []
     for kind, role, form in (
         (Server, "api", "text"),
