@@ -184,7 +184,7 @@ class AuditEntryAdmin(LogAdmin):
         parts = [
             key if row.person else "",  # a key that acted itself is who did it
             page_link(DOCUMENT, row.document_title, row.document_id) if row.document_id else "",
-            list_link(LOG, row.member, person=row.member),
+            "" if row.member == row.person else list_link(LOG, row.member, person=row.member),
             row.file_type,
             row.byte_range and f"bytes {row.byte_range}",
             detail_of(row) if row.detail != row.member else "",

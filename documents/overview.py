@@ -13,7 +13,7 @@ from workspaces.models import DocumentCount, Workspace
 
 SHOWN = 3
 WAITING = (DocumentStatus.SENT, DocumentStatus.VIEWED, DocumentStatus.PARTIALLY_SIGNED)
-ASKED_NOW = (RecipientStatus.SENT, RecipientStatus.VIEWED)
+ASKED_NOW = (RecipientStatus.SENT, RecipientStatus.VIEWED, RecipientStatus.BOUNCED)
 COLOURS = {  # from left to right
     DocumentStatus.COMPLETED: "p1",
     **dict.fromkeys(WAITING, "p2"),
@@ -36,13 +36,13 @@ def panel(workspace: Workspace) -> SafeString:
     waiting = Document.objects.filter(workspace=workspace, status__in=WAITING, deleted_at=None)
     longest = list(waiting.exclude(sent_at=None).order_by("sent_at", "id")[:SHOWN])
     asked = Recipient.objects.filter(document__in=longest, role__in=ASKED, status__in=ASKED_NOW)
-    names = dict(asked.order_by("-order", "-id").values_list("document_id", "name"))
+    firsts = {each.document_id: each for each in asked.order_by("-order", "-id")}
     now = timezone.now()
     context = {
         "bar": parts_bar(parts),
         "total": sum(part.number for part in parts),
         "waiting": [
-            (each, names.get(each.pk, ""), each.sent_at and (now - each.sent_at).days)
+            (each, firsts.get(each.pk), each.sent_at and (now - each.sent_at).days)
             for each in longest
         ],
     }

@@ -48,8 +48,8 @@ class RefusedRequestAdmin(LogAdmin):
     empty_text = (
         "Nothing matches: refused requests of the last 30 days are kept. Of equal requests in one "
         "minute, the first 60 Request-Ids are kept; of different ones, 20. The others are only "
-        "counted: look for the key. A request without a valid key is of no workspace: support "
-        "staff find it."
+        "counted: look for the key. A request without a valid key is of no workspace: only support "
+        "staff see it."
     )
     menu_position = 35
     in_menu = False  # the audit log leads here

@@ -97,7 +97,7 @@ def test_request_of_a_deleted_or_mistyped_key_is_for_support_and_admins_are_told
     reason = "which was deleted at" if deleted else "but the rest differs"
     assert reason in html(sam.get(f"{LIST}{query}"))
     assert seen(ada, query) == seen(ada) == []
-    assert "support staff find it" in html(ada.get(f"{LIST}{query}"))
+    assert "only support staff see it" in html(ada.get(f"{LIST}{query}"))
 
 
 def test_opened_request_says_each_thing_once(acme: Tenant, sam: Client) -> None:

@@ -159,9 +159,16 @@ def test_audit_list_names_a_webhook_by_a_link_instead_of_its_id(acme: Tenant, sa
             assert f"({hook.pk})" not in html
 
 
-def test_audit_list_says_a_confirmed_address_once(sam: Client) -> None:
-    for detail, times in (("ada@x.example", 1), ("new@x.example", 2)):
-        happened(action=Action.ADDRESS_CONFIRMED, member="ada@x.example", detail=detail)
+def test_audit_list_says_a_login_once(sam: Client) -> None:
+    """Somebody has confirmed the own address, or another one, with a link or as operator."""
+    for person, detail, times in (
+        ("", "ada@x.example", 1),
+        ("", "new@x.example", 2),
+        ("ada@x.example", "ada@x.example", 1),
+        ("olga@x.example", "new@x.example", 3),
+    ):
+        facts = {"member": "ada@x.example", "person": person, "detail": detail}
+        happened(1, action=Action.ADDRESS_CONFIRMED, **facts)
         html = body(sam.get(f"{HISTORY}?action__exact=account.address_confirmed"))
         row = text_of(html.split('class="row"')[1].partition("</tr>")[0])
         assert row.count("@x.example") == times

@@ -126,6 +126,17 @@ def test_document_page_is_not_shown_without_its_entry(transactional_db: None, ac
 # --- Workspace admins
 
 
+def test_start_page_says_for_whom_documents_wait(acme: Tenant, ada: Client) -> None:
+    for title, statuses in (("Lease", ("BOUNCED", "PENDING")), ("Offer", ("SIGNED", "VIEWED"))):
+        since = at("2026-03-01 09:00:00")
+        document = factories.document(acme.workspace, "SENT", title=title, sent_at=since)
+        for order, status in enumerate(statuses, 1):
+            factories.recipient(document, "SIGNER", status, name=f"{title} {order}", order=order)
+    waiting = text_of(body(ada.get("/admin/"))).partition("Longest waiting")[2]
+    assert "Lease Lease 1: the e-mail bounced" in waiting
+    assert "Offer Offer 2 " in waiting
+
+
 def test_documents_of_a_workspace_are_open_to_its_admins(acme: Tenant, lease: Document) -> None:
     mine = factories.document(acme.workspace, title="Ähnlich")
     factories.recipient(mine, email="ada@example.com")
