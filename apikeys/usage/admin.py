@@ -65,8 +65,9 @@ class RefusedRequestAdmin(LogAdmin):
             panels.append(report.panel(KeyUsage.objects.all(), "All workspaces"))
         return panels
 
-    def needs_a_look(self) -> Iterable[tuple[UUID, str, SafeString]]:
-        return report.needs_a_look()
+    def needs_a_look(self, request: HttpRequest) -> Iterable[tuple[UUID, str, SafeString]]:
+        scope = scope_of(request)
+        return report.needs_a_look(scope.visible(), own=not scope.everything)
 
     # --- A row
 

@@ -6,7 +6,7 @@ from datetime import date, timedelta
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Max, QuerySet, Sum
+from django.db.models import Max, Q, QuerySet, Sum
 from django.db.models.functions import TruncHour
 from django.template.loader import render_to_string
 from django.utils import timezone
@@ -139,11 +139,11 @@ def day_panel(most: Any) -> SafeString:
     return SafeString(render_to_string("admin/usage/panels/day.html", context))
 
 
-def needs_a_look() -> Iterator[tuple[UUID, str, SafeString]]:
+def needs_a_look(visible: Q, *, own: bool) -> Iterator[tuple[UUID, str, SafeString]]:
     """Workspaces whose programs do not notice that they are refused."""
-    rows = refused_in_a_day().filter(status__in=LOOKS, key_id__isnull=False)
+    rows = refused_in_a_day().filter(visible, status__in=LOOKS, key_id__isnull=False)
     for row in kinds(rows, *OF_KEY, "status"):
-        key = key_link(row, REFUSED, own=False)
+        key = key_link(row, REFUSED, own=own)
         text = "{} {} {} × {} in 24 hours"
         why = format_html(text, LOOKS[row.status], key, f"{row.requests:,}", row.status)
         yield row.workspace_id, row.workspace_name, Bad(why) if row.status == 401 else why

@@ -108,8 +108,8 @@ class SectionAdmin(admin.ModelAdmin):  # type: ignore[type-arg] # generic only i
         obj = self.get_object(request, text) if kind == Kind.ID else None
         return self.url_of(obj) if obj else ""
 
-    def needs_a_look(self) -> Iterable[tuple[UUID, str, SafeString]]:
-        """The workspaces to look at, for support or an operator: ids, names, and HTML: why."""
+    def needs_a_look(self, request: HttpRequest) -> Iterable[tuple[UUID, str, SafeString]]:
+        """The workspaces to look at, of those that the user sees: ids, names, and HTML: why."""
         return ()
 
     def url_of_found(self, found: QuerySet[Any], text: str) -> str:

@@ -1,7 +1,7 @@
 """The admin site: its start page, its menu, and the headers of its responses."""
 
 import logging
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
 from functools import partial
@@ -28,6 +28,8 @@ logger = logging.getLogger(__name__)
 
 PART_SECONDS = 2.0  # for a statement of a part of the start page
 KEPT, WAIT_SECONDS = timedelta(minutes=1), 2.0  # of the checks' result, and for a new one
+Found = dict[str, list[str]]  # by what was looked at: lines for what is wrong
+Looks = dict[UUID, tuple[str, list[SafeString]]]
 
 
 class ConsoleSite(admin.AdminSite):
@@ -82,18 +84,17 @@ class ConsoleSite(admin.AdminSite):
                 with part(capfirst(section.nouns), found):
                     found |= section.health(request)
                     panels += section.panels(request)
-            if sees_all := self.may_see(request, [READ_ALL]):
-                with part("Workspaces that need a look", found):
-                    looks = needs_a_look(sections)
+            with part("Workspaces that need a look", found):
+                looks = self.needs_a_look(request)
         # For admins, what their sections have found is what was looked at.
         well = [name for name, lines in found.items() if not lines]
         own = health.Checks(timezone.now(), [], [], well)
+        sees_all, is_operator = (self.may_see(request, [who]) for who in (READ_ALL, OPERATORS))
         checks = health.checks(KEPT, WAIT_SECONDS) if sees_all else own
-        is_operator = self.may_see(request, [OPERATORS])
         lines = [*chain(*found.values()), *system.lines(checks, for_operators=is_operator)]
         context = {
             "lines": sorted(lines, key=lambda line: not isinstance(line, Bad)),
-            "looks": looks,
+            "looks": looks if sees_all else looks or None,
             "checks": checks,
             "panels": panels,
             "is_operator": is_operator,
@@ -101,8 +102,13 @@ class ConsoleSite(admin.AdminSite):
         }
         return super().index(request, {**context, **(extra_context or {})})
 
-
-Found = dict[str, list[str]]  # by what was looked at: lines for what is wrong
+    def needs_a_look(self, request: HttpRequest) -> Looks:
+        """By workspaces' ids, the worst first: links to them, and why to look at them."""
+        found: Looks = {}
+        looks = chain.from_iterable(each.needs_a_look(request) for each in self.sections(request))
+        for id, name, why in sorted(looks, key=lambda look: getattr(look[2], "state", "warn")):
+            found.setdefault(id, (page_link(WORKSPACE, name, id), []))[1].append(why)
+        return found
 
 
 @contextmanager
@@ -113,12 +119,3 @@ def part(name: str, found: Found) -> Iterator[None]:
     except Exception:
         logger.exception("The start page: %s could not be shown", name)
         found[name] = [f"{name} could not be shown. The rest is right; try again in some minutes."]
-
-
-def needs_a_look(sections: Iterable[Any]) -> dict[UUID, tuple[str, list[SafeString]]]:
-    """By workspaces' ids, the worst first: links to them, and why to look at them."""
-    found: dict[UUID, tuple[str, list[SafeString]]] = {}
-    looks = chain.from_iterable(each.needs_a_look() for each in sections)
-    for id, name, why in sorted(looks, key=lambda look: getattr(look[2], "state", "warn")):
-        found.setdefault(id, (page_link(WORKSPACE, name, id), []))[1].append(why)
-    return found

@@ -255,7 +255,24 @@ def test_start_page_of_support_names_workspaces_that_need_a_look_and_then_all_is
     page = html(signed_in(sam).get(page_of(acme.workspace)))
     assert re.search(r'<li class="bad">.*webhook fails.* <a href="/admin/webhooks/', page)
     assert "webhook fails" not in html(signed_in(sam).get(page_of(freebie.workspace)))
-    assert "webhook fails" not in html(signed_in(acme.admin).get(page_of(acme.workspace)))
+
+
+def test_admin_reads_which_other_own_workspace_needs_a_look(
+    acme: Tenant, umbrella: Tenant, frozen: Tenant
+) -> None:
+    Membership.objects.create(workspace=umbrella.workspace, user=acme.admin, role="ADMIN")
+    refused(**of_key(umbrella, status=429, requests=120))
+    refused(**of_key(frozen, status=403, requests=7))
+    page = start(acme.admin)
+    assert "1 workspace needs a look: Umbrella" in text_of(page)
+    assert f"Umbrella over the limit {umbrella.key} 120 × 429" in text_of(page)
+    assert page_of(umbrella.key) in page
+    assert "Frozen" not in page
+    assert "need a look" not in text_of(start(umbrella.admin))
+    ada = signed_in(acme.admin)
+    assert "over the limit" in html(ada.get(page_of(umbrella.workspace)))
+    listed = html(ada.get(reverse("admin:workspaces_workspace_changelist")))
+    assert re.findall('aria-label="Switch to (.+?)"', listed) == ["Umbrella"]
 
 
 def test_start_page_of_support_has_the_refused_requests_of_24_hours(acme: Tenant) -> None:

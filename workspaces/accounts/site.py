@@ -73,6 +73,13 @@ class Site(ConsoleSite):
             context["title"] = scope.workspace.name
         return super().index(request, context)
 
+    def needs_a_look(self, request: HttpRequest) -> Any:
+        """For admins, besides the one that is looked at: the page says what is wrong there."""
+        scope, looks = scope_of(request), super().needs_a_look(request)
+        if scope.workspace and not scope.everything:
+            looks.pop(scope.workspace.pk, None)
+        return looks
+
     @method_decorator(takes_password)
     def login(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
         """The sign-in form. A session without admin access is flushed."""

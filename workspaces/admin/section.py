@@ -12,7 +12,6 @@ from audit.scope import scope_of, start_page_of
 from config.console.base import ADMINS, READ_ALL, SectionAdmin, request_user
 from config.console.identify import Kind
 from config.console.object_page import Button, ObjectPage
-from config.console.site import needs_a_look
 from workspaces.admin.access import ChangePlan, CreateWorkspace, Reinstate, Rename, Suspend
 from workspaces.admin.people import ChangeMember, Invite, RevokeInvitation
 from workspaces.api_access import access_warning
@@ -31,8 +30,7 @@ class WorkspacePage(ObjectPage):
         pending: Any = workspace.invitations.pending()
         entry = newest(Action.WORKSPACE_SUSPENDED, workspace_id=workspace.pk)
         site: Any = self.section.admin_site
-        sees_all = scope_of(self.request).everything
-        looks = needs_a_look(site.sections(self.request)) if sees_all else {}
+        looks = site.needs_a_look(self.request)
         return {
             "title": workspace.name,
             "workspace": workspace,
@@ -42,7 +40,7 @@ class WorkspacePage(ObjectPage):
             "members": members.order_by("role", "user__username"),
             "pending": pending.select_related("created_by").order_by("created_at"),
             "is_operator": is_operator(user),
-            "sees_every_workspace": sees_all,
+            "sees_every_workspace": scope_of(self.request).everything,
             "warnings": looks.get(workspace.pk, ("", []))[1],
             "may_manage": may_manage_members(user, workspace),
             "is_own": workspace.is_administered_by(user),

@@ -15,7 +15,7 @@ from django.utils.html import escape, format_html
 from django.utils.safestring import SafeString
 
 from audit.models import NEWEST_FIRST
-from audit.scope import ScopedAdmin, own_scope
+from audit.scope import ScopedAdmin, own_scope, scope_of
 from config.console.charts import Bar, bar_chart
 from config.console.formatting import Bad, ago_with_exact, clock_tag, isolated, pill
 from config.console.identify import Kind
@@ -127,8 +127,9 @@ class EndpointAdmin(ScopedAdmin):
             lines.append(explanation(each, name))
         return {"webhooks": [*filter(None, lines)]}
 
-    def needs_a_look(self) -> Iterable[tuple[UUID, str, SafeString]]:
-        for each in Endpoint.objects.failing().select_related("workspace")[:MOST_NAMED]:
+    def needs_a_look(self, request: HttpRequest) -> Iterable[tuple[UUID, str, SafeString]]:
+        failing = Endpoint.objects.failing().filter(scope_of(request).visible())
+        for each in failing.select_related("workspace")[:MOST_NAMED]:
             began = ago_with_exact(each.failing_since or each.created_at)
             word, link = pill("bad", "webhook fails"), page_link(ENDPOINT, each.name, each.pk)
             text = format_html("{} {}, which began {}", word, link, began)
