@@ -99,8 +99,9 @@ class RefusedRequestAdmin(LogAdmin):
 
 
 def reason(request: HttpRequest, row: RefusedRequest) -> str:
-    """The true reason for support; what the model says for admins."""
-    return capfirst(row.reason if scope_of(request).everything else row.public_reason)
+    """The true reason for support; for admins, that of a 401 or a 429 only."""
+    sees_it = scope_of(request).everything or row.status in (401, 429)
+    return capfirst(row.reason if sees_it else row.response_text)
 
 
 def document_of(row: RefusedRequest) -> str:

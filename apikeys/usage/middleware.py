@@ -101,23 +101,19 @@ def count_usage(get_response: Any) -> Callable[[HttpRequest], HttpResponseBase]:
     def middleware(request: HttpRequest) -> HttpResponseBase:
         response: HttpResponseBase = get_response(request)
         try:
-            _count(request, response)
+            notes: Notes = request.notes  # type: ignore[attr-defined]
+            now = datetime.now(UTC)
+            if notes.key:
+                # Only files are streamed, or sent by nginx.
+                file = response.streaming or "X-Accel-Redirect" in response
+                BUFFER.count(notes.key, now, notes, ok=response.status_code < 400, file=file)
+            if notes.error and "Error-Code" in response:  # of the API, not of a page or of /readyz
+                BUFFER.refuse(_row(request, now, notes, notes.error))
         except Exception:  # it must fail no request
             logger.exception("A request is not counted")
         return response
 
     return middleware
-
-
-def _count(request: HttpRequest, response: HttpResponseBase) -> None:
-    notes: Notes = request.notes  # type: ignore[attr-defined]
-    now, status = datetime.now(UTC), response.status_code
-    if notes.key:
-        # Only files are streamed, or sent by nginx.
-        file = response.streaming or "X-Accel-Redirect" in response
-        BUFFER.count(notes.key, now, notes, ok=status < 400, file=file)
-    if notes.error and "Error-Code" in response:  # of the API, not of a page or of /readyz
-        BUFFER.refuse(_row(request, now, notes, notes.error))
 
 
 def _row(request: HttpRequest, now: datetime, notes: Notes, error: ApiError) -> RefusedRequest:

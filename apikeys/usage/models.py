@@ -106,7 +106,3 @@ class RefusedRequest(models.Model):
     @property
     def subject(self) -> tuple[UUID | str, datetime]:
         return self.key_id or self.address, self.created_at.replace(second=0, microsecond=0)
-
-    @property
-    def public_reason(self) -> str:
-        return self.reason if self.status in (401, 429) else self.response_text

@@ -125,8 +125,7 @@ def day_panel(most: Any) -> SafeString:
         kind[(now - hour) // timedelta(hours=1)] += requests + others
     counts = {ago: (ok[24 + now.hour - ago], refused[ago], failed[ago]) for ago in hours}
     bars = [Bar(f"{ago} h ago" if ago else "now", each) for ago, each in counts.items()]
-    names = {**NAMES, "failed with 5xx": "bad"}
-    chart = bar_chart(bars, label="Requests by hour", names=names)
+    chart = bar_chart(bars, label="Requests by hour", names={**NAMES, "failed with 5xx": "bad"})
     day = filtered(REFUSED, within="24h")
     figures = [
         ("requests", sum(map(sum, counts.values())), "", ""),
@@ -143,7 +142,6 @@ def needs_a_look(visible: Q, *, own: bool) -> Iterator[tuple[UUID, str, SafeStri
     """Workspaces whose programs do not notice that they are refused."""
     rows = refused_in_a_day().filter(visible, status__in=LOOKS, key_id__isnull=False)
     for row in kinds(rows, *OF_KEY, "status"):
-        key = key_link(row, REFUSED, own=own)
-        text = "{} {} {} × {} in 24 hours"
-        why = format_html(text, LOOKS[row.status], key, f"{row.requests:,}", row.status)
+        times = f"{row.requests:,} × {row.status} in 24 hours"
+        why = format_html("{} {} {}", LOOKS[row.status], key_link(row, REFUSED, own=own), times)
         yield row.workspace_id, row.workspace_name, Bad(why) if row.status == 401 else why

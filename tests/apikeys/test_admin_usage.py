@@ -62,6 +62,17 @@ def test_requests_are_seen_by_staff_and_by_admins_of_their_workspace(
     assert seen(client, f"?request_id__exact={'a' * 32}") == []
 
 
+def test_admins_read_the_true_reason_of_a_401_and_a_429_only(acme: Tenant, sam: Client) -> None:
+    """Others would say what exists elsewhere, or what is wrong with our servers."""
+    for status in (401, 404, 429, 500, 503):
+        texts = {"reason": f"True {status}.", "response_text": f"Told {status}."}
+        [row] = refused(**of_key(acme, status=status, path=f"/{status}", **texts))
+        for client, sees_it in ((sam, True), (signed_in(acme.admin), status in (401, 429))):
+            page = html(client.get(f"{LIST}?open={row.pk}"))
+            assert (f"True {status}" in page) == sees_it
+            assert f"Told {status}" in page
+
+
 def test_filters_narrow_the_list(acme: Tenant, umbrella: Tenant, sam: Client) -> None:
     ages = (timedelta(hours=5), timedelta(days=25))
     old = refused(2, created_at=lambda number: timezone.now() - ages[number])
