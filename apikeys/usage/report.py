@@ -6,7 +6,7 @@ from datetime import date, timedelta
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Max, Q, QuerySet, Sum
+from django.db.models import Max, Min, Q, QuerySet, Sum
 from django.db.models.functions import TruncHour
 from django.template.loader import render_to_string
 from django.utils import timezone
@@ -95,8 +95,8 @@ def refused_in_a_day() -> QuerySet[RefusedRequest]:
 
 def kinds(rows: QuerySet[RefusedRequest], *fields: str) -> list[Any]:
     """Sums of these rows by these fields, each as one row; the largest first."""
-    newest = {"id": Max("id"), "last_at": Max("last_at")}
-    sums: Any = rows.values(*fields).annotate(**newest, requests=Sum("requests"))
+    ends = {"id": Max("id"), "created_at": Min("created_at"), "last_at": Max("last_at")}
+    sums: Any = rows.values(*fields).annotate(**ends, requests=Sum("requests"))
     return [RefusedRequest(**each) for each in sums.order_by("-requests")[:MOST]]
 
 

@@ -310,7 +310,7 @@ def test_start_page_of_support_has_the_refused_requests_of_24_hours(acme: Tenant
         "1 refused",
     }
     assert f'<a href="{LIST}?within=24h&amp;status__exact=429">35</a>' in panel
-    assert "35 × 429 2 hours ago" in text_of(panel)
+    assert "35 × 429 2 hours ago 2 hours ago" in text_of(panel)
     faults_first = ["2 × 503", "296 × 404", "35 × 429", "401"]
     assert re.findall(r'<span class="state \w+">(.+?)</span>', panel) == faults_first
 
@@ -319,12 +319,13 @@ def test_start_page_of_an_operator_has_an_outage_as_one_thing(
     acme: Tenant, umbrella: Tenant, desk: Client
 ) -> None:
     for tenant in (acme, umbrella):
-        refused(
-            2, **of_key(tenant, status=503, requests=5, reason="object storage is out of reach")
-        )
+        for minutes in (0, 10):
+            at = timezone.now() - timedelta(minutes=minutes)
+            fields = {"status": 503, "requests": 5, "reason": "object storage is out of reach"}
+            refused(**of_key(tenant, **fields), created_at=at)
     page = html(desk.get(INDEX)).split("Requests, last 24 hours")[1]
-    assert text_of(page).count("503 just now") == 1
-    assert "20 × 503 just now Object storage is out of reach" in text_of(page)
+    assert text_of(page).count("503 10 minutes ago") == 1
+    assert "20 × 503 10 minutes ago just now Object storage is out of reach" in text_of(page)
 
 
 def test_list_of_workspaces_has_their_requests_of_30_days_in_one_query(
