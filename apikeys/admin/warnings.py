@@ -40,7 +40,7 @@ def health(workspace: Workspace) -> dict[str, list[str]]:
     last = failed.order_by("-last_at")[:1]
     return {
         "API access": refusals(workspace),
-        "errors of the service": [Bad(sentence("failed", row=row)) for row in last],
+        "responses of the last 5 minutes": [Bad(sentence("failed", row=row)) for row in last],
         "keys that have ended": [Bad(sentence("still_used", key=key)) for key in ended[:MOST]],
         "rate limit": [sentence("limited", key=key) for key in limited[:MOST]],
         "expiry of keys": [sentence("expires", key=key) for key in keys.expiring()[:MOST]],
