@@ -2,17 +2,14 @@
 
 import logging
 import re
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, suppress
 from datetime import timedelta
-from threading import Barrier
+from functools import partial
 from typing import Any
 
 import pytest
 from django.contrib.admin.models import LogEntry
 from django.core.exceptions import ValidationError
 from django.core.management import CommandError, call_command
-from django.db import connection
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
@@ -25,7 +22,7 @@ from config.console.formatting import time_tag
 from tests.support import factories
 from tests.support.cast import create_key, form_of, page_of, raw_of, text_of
 from tests.support.client import get
-from tests.support.database import whole_database
+from tests.support.database import refused_at_once, whole_database
 from tests.support.factories import Tenant, at
 from tests.support.staff import body
 from workspaces.models import Membership, Session
@@ -125,16 +122,22 @@ def test_key_is_shown_once_in_one_response_and_works(
     assert raw not in str(whole_database())
 
 
-def test_key_creation_sent_again_creates_nothing_and_says_so(acme: Tenant, ada: Client) -> None:
-    form = {**form_of(body(ada.get(NEW))), "name": "CRM sync", "expires": "never"}
-    raw = raw_of(ada.post(NEW, form))
-    again = ada.post(NEW, form, follow=True)
-    assert "Nothing was created" in body(again)
-    assert raw not in body(again)
-    key = ApiKey.objects.get(name="CRM sync")
-    key.delete_by(by=acme.admin)
-    assert "Nothing was created" in body(ada.post(NEW, form, follow=True))
-    assert not ApiKey.objects.filter(name="CRM sync").exists()
+@pytest.mark.parametrize("rolled", [False, True])
+def test_key_form_that_is_sent_again_creates_nothing_and_says_so(
+    acme: Tenant, ada: Client, rolled: bool
+) -> None:
+    url = page_of(acme.key, "roll") if rolled else NEW
+    chosen = {"name": "CRM sync", "expires": "never", "old_key_ends": "168"}
+    form = form_of(body(ada.get(url))) | chosen
+    raw = raw_of(ada.post(url, form))
+    again = body(ada.post(url, {**form, "old_key_ends": "0"}, follow=True))
+    assert "Nothing was created" in again
+    assert raw not in again
+    ApiKey.objects.exclude(pk=acme.key.pk).get().delete_by(by=acme.admin)
+    assert "Nothing was created" in body(ada.post(url, form, follow=True))
+    assert ApiKey.objects.get() == acme.key
+    assert acme.get("/me").status == 200  # the second form did not end it at once
+    assert AuditEntry.objects.filter(action=Action.KEY_ROLLED).count() == rolled
 
 
 @pytest.fixture
@@ -172,17 +175,8 @@ def test_key_creation_and_rolling_are_refused_if_there_are_too_many(
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.usefixtures("room_for_one")
 def test_two_key_creations_at_once_do_not_pass_the_limit(acme: Tenant) -> None:
-    together = Barrier(2)
-
-    def issue() -> bool:
-        with suppress(ValidationError), closing(connection):
-            together.wait()
-            return bool(factories.issue(acme.workspace, "One more", acme.admin))
-        return False
-
-    with ThreadPoolExecutor(2) as pool:
-        done = [pool.submit(issue) for _ in range(2)]
-    assert sorted(each.result() for each in done) == [False, True]
+    issue = partial(factories.issue, acme.workspace, by=acme.admin)
+    assert len(refused_at_once(issue, ["One more", "Another"])) == 1
     assert ApiKey.objects.count() == 2
 
 

@@ -2,11 +2,15 @@
 
 import contextlib
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+from typing import Any
 from urllib.parse import urlsplit
 
 import psycopg
 from django.apps import apps
+from django.core.exceptions import ValidationError
 from django.db import connection, transaction
 
 from audit.models import AuditEntry
@@ -67,6 +71,29 @@ def waiting_for_lock() -> int:
     )
     fetch("SELECT pg_stat_clear_snapshot()", [])  # in a transaction, connections are listed once
     return len(fetch(waiting, []))
+
+
+def refused_at_once(
+    change: Callable[[Any], object],
+    things: Iterable[Any],
+    error: type[Exception] = ValidationError,
+) -> list[Any]:
+    """The things of which the change is refused while all are changed at the same moment."""
+    things = list(things)
+    together = Barrier(len(things))
+
+    def is_refused(thing: Any) -> bool:
+        with contextlib.closing(connection):
+            together.wait()
+            try:
+                change(thing)
+            except error:
+                return True
+            return False
+
+    with ThreadPoolExecutor(len(things)) as pool:
+        refused = list(pool.map(is_refused, things))
+    return [thing for thing, was in zip(things, refused, strict=True) if was]
 
 
 # Their rows are made by `migrate`; no test commits a change of them.

@@ -1,20 +1,19 @@
 """Workspaces in the admin: read by their admins and support, managed by operators."""
 
 import re
-import threading
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 from urllib.parse import quote
 
 import pytest
 from django.contrib.auth.models import User
-from django.db import connection
 from django.test import Client
 from django.urls import reverse
 
 from audit.models import Action
 from tests.support import factories, staff
 from tests.support.cast import entries, page_of, text_of
+from tests.support.database import refused_at_once
 from tests.support.factories import Tenant
 from tests.support.staff import body, told
 from tests.support.usage import used
@@ -241,18 +240,6 @@ def test_last_admin_who_can_sign_in_is_removed_by_nobody(
 
 def test_two_admins_who_remove_each_other_leave_one(transactional_db: None, acme: Tenant) -> None:
     staff.member(acme.workspace, "bob@acme.example", "ADMIN")
-    both = list(acme.workspace.memberships.all())
-    ready, refused = threading.Barrier(2), []
-
-    def remove(membership: Membership) -> None:
-        ready.wait()
-        try:
-            changes.remove_member(membership, by="x")
-        except changes.LastAdmin:
-            refused.append(membership)
-        finally:
-            connection.close()
-
-    with ThreadPoolExecutor(2) as pool:
-        list(pool.map(remove, both))
+    remove = partial(changes.remove_member, by="x")
+    refused = refused_at_once(remove, acme.workspace.memberships.all(), changes.LastAdmin)
     assert list(acme.workspace.memberships.all()) == refused
