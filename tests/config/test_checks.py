@@ -143,7 +143,6 @@ def test_check_knows_the_last_backup_and_warns_of_an_old_one(db: None) -> None:
 def test_laptop_is_told_nothing_of_what_a_server_needs(
     settings: Any, monkeypatch: pytest.MonkeyPatch, desk: Client
 ) -> None:
-    monkeypatch.setattr(health, "_last", None)
     settings.ON_LAPTOP = settings.COUNT_IN_PROCESS = True
     settings.AUDIT_PUBLIC_KEYS = []
     html = body(desk.get(PAGE))
@@ -158,7 +157,6 @@ def test_pages_say_once_and_in_plain_words_that_object_storage_does_not_respond(
     desk: Client, way_to_storage: Proxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Only System has the words of its client too."""
-    monkeypatch.setattr(health, "_last", None)
     way_to_storage.refuse()
     start, system = body(desk.get(reverse("admin:index"))), body(desk.get(PAGE))
     text = "Downloads and imports fail, since object storage is out of reach."

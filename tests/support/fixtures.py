@@ -92,9 +92,13 @@ def as_owner(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Itera
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_teardown() -> None:
-    """A page has begun checks; they end before the database is closed to them."""
+    """A page has begun checks; they end before the database is closed to them.
+
+    Their result is kept for a minute, but is of no other test.
+    """
     if health._last:
         wait([health._last], PATIENCE)
+        health._last = None
 
 
 AccessLog = Callable[[], list[dict[str, Any]]]
