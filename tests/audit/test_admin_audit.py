@@ -1,11 +1,9 @@
 """The audit log in the admin: who sees what of it, filters, searches, and what it refuses."""
 
 import re
-from collections.abc import Callable
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 
@@ -21,7 +19,6 @@ from tests.support.staff import (
     happened,
     ids,
     of,
-    operator,
     seen,
     shown,
     signed_in,
@@ -32,29 +29,20 @@ from workspaces.models import Membership
 # --- Who sees what
 
 
-@pytest.mark.parametrize("who", [support, operator])
-def test_audit_list_shows_support_and_operators_the_entries_of_every_workspace(
-    acme: Tenant, umbrella: Tenant, who: Callable[[], User]
+def test_audit_list_shows_staff_every_workspace_and_an_admin_the_own_one(
+    acme: Tenant, umbrella: Tenant, ada: Client, sam: Client, desk: Client
 ) -> None:
-    [nobody_s] = happened(action=Action.LOGIN, person="a@b.example")
-    client = signed_in(who())
-    whose = {entry.workspace_name for entry in shown(client).result_list}
-    assert whose == {"Acme", "Umbrella", ""}
-    assert client.get(page_of(nobody_s)).status_code == 200
-
-
-def test_audit_list_shows_an_admin_the_own_workspace_s(
-    acme: Tenant, umbrella: Tenant, ada: Client
-) -> None:
-    happened(action=Action.LOGIN, person=acme.admin.username)
+    [nobody_s] = happened(action=Action.LOGIN, person=acme.admin.username)
+    for client in (sam, desk):
+        whose = {entry.workspace_name for entry in shown(client).result_list}
+        assert whose == {"Acme", "Umbrella", ""}
+        assert client.get(page_of(nobody_s)).status_code == 200
     assert [entry.workspace_name for entry in shown(ada).result_list] == ["Acme"]
     printed = text_of(body(ada.get(f"{HISTORY}?within=7d")))
     assert f"All of Acme, Time: Last 7 days. Printed by {acme.admin}, 20" in printed
     [own] = AuditEntry.objects.filter(workspace_id=acme.workspace.id)
-    [foreign] = AuditEntry.objects.filter(workspace_id=umbrella.workspace.id)
     assert "Acme sync" in body(ada.get(page_of(own)))
-    for url in (page_of(foreign), f"{HISTORY}?open={foreign.pk}", f"{HISTORY}?open=999"):
-        assert ada.get(url).status_code == 404
+    assert ada.get(page_of(nobody_s)).status_code == 404
 
 
 def test_changes_are_not_hidden_by_what_happens_to_documents(acme: Tenant, ada: Client) -> None:
@@ -141,12 +129,6 @@ def test_audit_list_has_moments_in_a_detail_in_the_reader_s_zone(sam: Client) ->
     assert f"ends {moment}; &lt;b&gt; 2026-99-99 09:28 UTC" in html
 
 
-def test_audit_list_opens_an_entry_that_is_on_another_page(sam: Client) -> None:
-    made = happened(120, action=Action.LOGIN, person="ada@acme.example")
-    page = shown(sam, f"?open={made[70].pk}")
-    assert ids(page.result_list) == ids(made[70:])
-
-
 def test_audit_list_names_a_webhook_by_a_link_instead_of_its_id(acme: Tenant, sam: Client) -> None:
     hook = webhooks.endpoint(acme)
     for label, name in (("", hook.name), ("CRM (old), Berlin", "CRM (old), Berlin")):
@@ -230,12 +212,9 @@ MALFORMED = [
 ]
 
 
-def test_a_link_to_another_log_keeps_the_days_and_not_what_happened(ada: Client) -> None:
-    html = body(ada.get(f"{HISTORY}?action__exact=key.revoked&within=7d"))
-    assert f'href="{HISTORY}?within=7d&amp;kind=downloads"' in html
-
-
-def test_logs_have_one_place_in_the_menu_and_one_chip_each(ada: Client) -> None:
+def test_logs_have_one_place_in_the_menu_and_one_chip_each_that_keeps_the_days(
+    acme: Tenant, ada: Client
+) -> None:
     others = [
         reverse(f"admin:{name}_changelist")
         for name in ("usage_refusedrequest", "webhooks_delivery")
@@ -245,23 +224,19 @@ def test_logs_have_one_place_in_the_menu_and_one_chip_each(ada: Client) -> None:
         assert re.findall(r'aria-current="true">(\w+)</a>', html)[0] == "Log"
         assert html.count('aria-current="true"') == 2
         assert "Kind: Changes" not in html
-
-
-def test_a_key_that_the_list_is_of_has_its_first_characters(acme: Tenant, sam: Client) -> None:
-    [chip] = shown(sam, f"?key_id__exact={acme.key.pk}").chips()
+    html = body(ada.get(f"{HISTORY}?action__exact=key.revoked&within=7d"))
+    assert f'href="{HISTORY}?within=7d&amp;kind=downloads"' in html  # not what happened
+    [chip] = shown(ada, f"?key_id__exact={acme.key.pk}").chips()
     assert chip[:2] == ("API key", f"{acme.key.prefix}… {acme.key.name}")
 
 
-def test_fields_that_were_left_empty_do_not_stay_in_the_url(ada: Client) -> None:
-    sent = f"{HISTORY}?since=&until=&action__exact=&kind=changes&within="
-    assert ada.get(sent)["Location"] == f"{HISTORY}?kind=changes"
-    assert ada.get(f"{HISTORY}?since=&q=")["Location"] == HISTORY
-
-
-def test_audit_list_names_bad_filters(acme: Tenant, sam: Client, ada: Client) -> None:
+def test_audit_list_names_bad_filters_and_drops_empty_ones(sam: Client, ada: Client) -> None:
     for query, field in MALFORMED:
         assert list(errors(sam, f"?{query}")) == [field], query
     assert ada.get(f"{HISTORY}?workspace_id__exact=x").status_code == 404
+    sent = f"{HISTORY}?since=&until=&action__exact=&kind=changes&within="
+    assert ada.get(sent)["Location"] == f"{HISTORY}?kind=changes"
+    assert ada.get(f"{HISTORY}?since=&q=")["Location"] == HISTORY
 
 
 def test_audit_pages_have_each_entry_once_also_where_times_are_equal(sam: Client) -> None:
@@ -273,4 +248,7 @@ def test_audit_pages_have_each_entry_once_also_where_times_are_equal(sam: Client
     pages = [*first.result_list, *second.result_list, *third.result_list]
     for unknown in ("1.2", "%00", "-1", "9" * 30, "9" * 5000):
         assert shown(sam, f"?after={unknown}").result_list == first.result_list, unknown
-    assert ids(pages) == ids(sorted(made, key=lambda row: (row.created_at, row.pk), reverse=True))
+    newest_first = sorted(made, key=lambda row: (row.created_at, row.pk), reverse=True)
+    assert ids(pages) == ids(newest_first)
+    opened = shown(sam, f"?open={newest_first[110].pk}")
+    assert ids(opened.result_list) == ids(newest_first[110:])

@@ -13,7 +13,8 @@ from django.test.utils import CaptureQueriesContext
 from audit import admin as audit_admin
 from audit import sending
 from audit.models import COLUMNS, Action, AuditEntry
-from tests.support.cast import entries
+from tests.support import factories
+from tests.support.cast import entries, page_of
 from tests.support.database import no_entries
 from tests.support.factories import Tenant, at, uid
 from tests.support.staff import EXPORT, HISTORY, body, happened, of, signed_in, support
@@ -184,8 +185,14 @@ def test_export_has_the_days_of_a_zone_and_says_so_in_its_name(acme: Tenant, ada
     assert {entry.workspace_id for entry in recorded} == {acme.workspace.id}  # for all its admins
 
 
-def test_export_is_not_sent_without_its_entry(transactional_db: None, acme: Tenant) -> None:
+def test_export_and_document_are_not_shown_without_their_entries(
+    transactional_db: None, acme: Tenant
+) -> None:
+    document = factories.document(acme.workspace, title="Lease")
     sam = signed_in(support())
     sam.raise_request_exception = False
     with no_entries():
-        assert sam.get(EXPORT).status_code == 500
+        for url in (EXPORT, page_of(document)):
+            response = sam.get(url)
+            assert response.status_code == 500
+            assert b"Lease" not in response.content

@@ -14,14 +14,11 @@ import pytest
 from django.apps import apps
 from django.contrib import admin
 from django.contrib.auth.models import User
-from django.test import Client, RequestFactory
+from django.test import Client
 from django.urls import get_resolver, reverse
 from django.utils.http import urlsafe_base64_encode
 
 from audit.models import Action, AuditEntry
-from audit.record import record
-from audit.snapshots import FileSnapshot
-from config.request.context import Notes, current_request
 from events.webhooks import services
 from events.webhooks.models import Endpoint
 from tests.support import factories, staff, webhooks
@@ -66,26 +63,11 @@ def belongings(acme: Tenant) -> Belongings:
     gone.delete_by(by=acme.admin)
     document = factories.listed(acme.workspace, 1, title="Merger with Initech")[0]
     person = factories.recipient(document, name="Zoe Zimmer", email="zoe@initech.example")
-    request = RequestFactory(headers={"User-Agent": "acme-sync/1.0"}).get("/")
-    request.notes = Notes("5e" * 16, "203.0.113.77")  # type: ignore[attr-defined]
-    current = current_request.set(request)
-    record(
-        Action.DOCUMENT_DOWNLOADED,
-        key=acme.key.snapshot(),
-        document=document.snapshot(),
-        file=FileSnapshot(file_type="original", file_sha256="0" * 64),
-    )
-    current_request.reset(current)
-    [refusal] = refused(
-        key_id=acme.key.pk,
-        key_name=acme.key.name,
-        key_prefix=acme.key.prefix,
-        workspace_id=acme.workspace.pk,
-        workspace_name=acme.workspace.name,
-        address="203.0.113.78",
-        user_agent="acme-other/1.0",
-        path=f"/api/v1/documents/{document.pk}",
-    )
+    of_key, of_document = vars(acme.key.snapshot()), vars(document.snapshot())
+    staff.happened(**of_key, **of_document, address="203.0.113.77", user_agent="acme-sync/1.0")
+    path = f"/api/v1/documents/{document.pk}"
+    client: dict[str, Any] = {"address": "203.0.113.78", "user_agent": "acme-other/1.0"}
+    [refusal] = refused(**of_key, **client, path=path)
     endpoint, secret = services.create(
         workspace=acme.workspace,
         url="https://hooks.initech.example/acme?token=zephyr",

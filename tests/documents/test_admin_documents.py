@@ -11,7 +11,6 @@ from audit.models import Action, AuditEntry
 from documents.models import Document
 from tests.support import factories
 from tests.support.cast import page_of, path_of, text_of
-from tests.support.database import no_entries
 from tests.support.factories import Tenant, at
 from tests.support.staff import DOCUMENTS, HISTORY, body, shown, signed_in, support
 
@@ -33,9 +32,11 @@ def lease(acme: Tenant) -> Document:
     return document
 
 
-def test_documents_admin_finds_titles_within_a_workspace_as_the_api_does(
+def test_documents_admin_shows_nothing_unasked_and_finds_titles_within_a_workspace(
     lease: Document, acme: Tenant, umbrella: Tenant, sam: Client
 ) -> None:
+    assert shown(sam, "", DOCUMENTS).result_list == []
+    assert "Which customer’s documents?" in body(sam.get(DOCUMENTS))
     [mine, *_] = factories.listed(acme.workspace, 3, title=lambda n: f"Ähnlich {n}")
     [theirs] = factories.listed(umbrella.workspace, 1, title="Ähnlich 0")
     within = f"workspace_id__exact={acme.workspace.pk}"
@@ -45,14 +46,6 @@ def test_documents_admin_finds_titles_within_a_workspace_as_the_api_does(
     for unusable in ("!!", "a b c d e f g h i"):
         html = body(sam.get(f"{DOCUMENTS}?q={quote(unusable)}&{within}"))
         assert "Type an id, or 1 to 8 words of letters or digits" in html
-
-
-def test_documents_admin_shows_nothing_unasked(lease: Document, sam: Client) -> None:
-    html = body(sam.get(DOCUMENTS))
-    assert shown(sam, "", DOCUMENTS).result_list == []
-    assert "Which customer’s documents?" in html
-    for text in ("Lease", "@example.com"):
-        assert text not in html
 
 
 def viewed() -> list[tuple[str, str, str, str]]:
@@ -85,7 +78,7 @@ def test_document_page_that_support_opens_is_recorded_and_no_event_of_the_docume
 def test_document_page_shows_its_people_what_happened_and_who_downloaded_it(
     acme: Tenant, sam: Client
 ) -> None:
-    times = [at(f"2026-03-{day} 09:00:00") for day in ("01", "01", "04")]
+    times = [at(f"2026-{day} 09:00:00") for day in ("01-01", "01-01", "03-01")]
     document = factories.document(
         acme.workspace, "DECLINED", created_at=times[0], sent_at=times[1], file_size=189
     )
@@ -103,24 +96,14 @@ def test_document_page_shows_its_people_what_happened_and_who_downloaded_it(
     assert re.search(r"✕ Ann \S+@\S+ Declined", people)
     assert "Too &lt;dear&gt;" in people
     assert re.search(r"… Bob \S+@\S+ Pending", people)
-    assert re.findall(r"\d{4}-\d\d-\d\d", timeline) == ["2026-03-01", "2026-03-04", str(today())]
-    assert "3 days" in timeline.replace("\xa0", " ")
+    assert re.findall(r"\d{4}-\d\d-\d\d", timeline) == ["2026-01-01", "2026-03-01", str(today())]
+    assert re.findall(r'<li class="gap">(.*)</li>', html)[0] == "59 days"
     assert "Sent 09:00:00" not in timeline
     assert re.search(r"Downloaded \(original\) with dtd_.*, 2 times in all", timeline)
     assert "127.0.0.1, acme-sync/2.0" in downloads
     assert downloads.endswith("2 All entries of this document ›")
     Document.objects.update(signing_order="SEQUENTIAL")
     assert "2. Pending" in text_of(body(sam.get(page_of(document))))
-
-
-def test_document_page_is_not_shown_without_its_entry(transactional_db: None, acme: Tenant) -> None:
-    document = factories.document(acme.workspace, title="Lease")
-    sam = signed_in(support())
-    sam.raise_request_exception = False
-    with no_entries():
-        response = sam.get(page_of(document))
-    assert response.status_code == 500
-    assert b"Lease" not in response.content
 
 
 # --- Workspace admins
@@ -175,15 +158,6 @@ def test_timeline_of_an_admin_has_no_entries_of_another_workspace(
     assert "Umbrella sync" in body(signed_in(support()).get(page_of(document)))
 
 
-def test_timeline_says_how_many_days_nothing_happened(acme: Tenant, sam: Client) -> None:
-    times = [at(f"2026-0{month}-01 09:00:00") for month in (1, 3)]
-    document = factories.document(
-        acme.workspace, "SENT", created_at=times[0], sent_at=times[1], expires_at=times[1]
-    )
-    html = body(sam.get(page_of(document)))
-    assert re.findall(r'<li class="gap">(.*)</li>', html) == ["59 days"]
-
-
 def test_timeline_says_how_a_document_ended(acme: Tenant, sam: Client) -> None:
     """When it was cancelled, no field has."""
     for status, ended in (("CANCELLED", "Cancelled"), ("DECLINED", "Declined")):
@@ -193,16 +167,3 @@ def test_timeline_says_how_a_document_ended(acme: Tenant, sam: Client) -> None:
         [last] = re.findall(r'<li class="ended">', body(sam.get(page_of(document))))
     document = factories.document(acme.workspace, "COMPLETED")
     assert "unknown time" not in body(sam.get(page_of(document)))
-
-
-def test_document_pages_have_each_document_once(acme: Tenant, sam: Client) -> None:
-    made = factories.listed(
-        acme.workspace, 120, created_at=lambda n: at(f"2026-01-{1 + n // 30:02} 00:00:00")
-    )
-    within = f"?workspace_id__exact={acme.workspace.id}"
-    found, listed = [], shown(sam, within, DOCUMENTS)
-    found += listed.result_list
-    while listed.older:
-        listed = shown(sam, f"{within}&after={listed.older}", DOCUMENTS)
-        found += listed.result_list
-    assert found == sorted(made, key=lambda each: (each.created_at, each.id), reverse=True)
