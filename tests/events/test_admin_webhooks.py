@@ -70,11 +70,12 @@ def test_webhook_creation_shows_the_secret_once_and_stores_it_encrypted(
 ) -> None:
     chosen = re.findall(r'value="(document\.\w+)"[^>]*checked', body(ada.get(NEW)))
     assert chosen == ["document.completed"]
-    response = create(ada, types=["document.completed", "document.deleted"])
+    types = ["document.completed", "document.deleted"]
+    response = create(ada, types=types, label="  CRM,  production ")
     raw = raw_of(response)
     endpoint = Endpoint.objects.get()
     assert (endpoint.workspace, endpoint.url) == (acme.workspace, URL)
-    assert endpoint.types == ["document.completed", "document.deleted"]
+    assert (endpoint.types, endpoint.label) == (types, "CRM, production")
     assert endpoint.enabled
     assert secrets.decrypt(endpoint.secret) == raw
     assert "no-store" in response.headers["Cache-Control"]
@@ -82,7 +83,8 @@ def test_webhook_creation_shows_the_secret_once_and_stores_it_encrypted(
         assert raw not in body(ada.get(url))
     assert raw.removeprefix("whsec_") not in str(whole_database())
     entry = newest(Action.WEBHOOK_CREATED)
-    assert entry.detail == f"{PUBLIC_URL} ({endpoint.pk}): document.completed, document.deleted"
+    named = f"CRM, production {PUBLIC_URL} ({endpoint.pk})"
+    assert entry.detail == f"{named}: document.completed, document.deleted"
     assert (entry.workspace_id, entry.person) == (acme.workspace.pk, acme.admin.username)
     form = {**response.wsgi_request.POST.dict(), "types": endpoint.types}
     again = body(ada.post(NEW, form, follow=True))
@@ -114,9 +116,13 @@ def test_workspace_may_have_twenty_webhooks(acme: Tenant, ada: Client) -> None:
 # --- Changing
 
 
-def test_webhook_change_of_address_and_events(hook: Endpoint, ada: Client) -> None:
-    Endpoint.objects.update(failing_since=timezone.now())
-    new: dict[str, Any] = {"url": "https://new.example/?key=1", "types": ["document.sent"]}
+def test_webhook_change_of_name_address_and_events(hook: Endpoint, ada: Client) -> None:
+    Endpoint.objects.update(failing_since=timezone.now(), label="CRM, production")
+    for url in (LIST, page_of(hook), page_of(hook, "edit")):
+        assert "CRM, production" in body(ada.get(url))
+    new = {"url": "https://new.example/?key=1", "types": ["document.sent"], "label": ""}
+    for label in ("n" * 101, "dtd_" + "a" * 40, "a\x07b", "a\0b"):
+        assert "Nothing was saved" in body(ada.post(page_of(hook, "edit"), {**new, "label": label}))
     response = ada.post(page_of(hook, "edit"), new, follow=True)
     assert "The changes are saved." in body(response)
     hook.refresh_from_db()
@@ -124,30 +130,17 @@ def test_webhook_change_of_address_and_events(hook: Endpoint, ada: Client) -> No
     assert hook.failing_since is None
     assert newest(Action.WEBHOOK_CHANGED).detail == (
         f"https://new.example/… ({hook.pk}): URL was {PUBLIC_URL}; "
+        "name changed from CRM, production to none; "
         "events changed from document.completed to document.sent"
     )
     ada.post(page_of(hook, "edit"), new)
     assert AuditEntry.objects.filter(action=Action.WEBHOOK_CHANGED).count() == 1
 
 
-def test_webhook_has_a_name_whose_changes_are_recorded(ada: Client) -> None:
-    create(ada, label="  CRM,  production ")
-    hook = Endpoint.objects.get()
-    assert hook.label == "CRM, production"
-    named = f"CRM, production {PUBLIC_URL} ({hook.pk}): "
-    assert newest(Action.WEBHOOK_CREATED).detail.startswith(named)
-    for url in (LIST, page_of(hook), page_of(hook, "edit")):
-        assert "CRM, production" in body(ada.get(url))
-    new = {"url": URL, "types": hook.types, "label": ""}
-    for label in ("n" * 101, "dtd_" + "a" * 40, "a\x07b", "a\0b"):
-        assert "Nothing was saved" in body(ada.post(page_of(hook, "edit"), {**new, "label": label}))
-    ada.post(page_of(hook, "edit"), new)
-    assert newest(Action.WEBHOOK_CHANGED).detail == (
-        f"{PUBLIC_URL} ({hook.pk}): name changed from CRM, production to none"
-    )
-
-
-def test_webhook_switched_off_and_on(hook: Endpoint, acme: Tenant, ada: Client) -> None:
+def test_webhook_switched_off_retries_nothing_until_it_is_switched_on(
+    hook: Endpoint, acme: Tenant, ada: Client
+) -> None:
+    webhooks.delivery(hook, {"status": 503})
     ada.get(page_of(hook, "switch_off"))  # which asks
     hook.refresh_from_db()
     assert hook.enabled
@@ -158,6 +151,8 @@ def test_webhook_switched_off_and_on(hook: Endpoint, acme: Tenant, ada: Client) 
     assert newest(Action.WEBHOOK_SWITCHED_OFF).detail == f"{PUBLIC_URL} ({hook.pk})"
     text = strip_tags(body(ada.get(page_of(hook))))
     assert "It was switched off just now. Events since then were not sent" in text
+    assert "Waiting" in text
+    assert not re.search("Retrying|undelivered", text)
     Endpoint.objects.update(failing_since=timezone.now())
     ada.post(page_of(hook, "switch_on"))
     hook = Endpoint.objects.get()
@@ -222,18 +217,14 @@ def test_pages_say_if_no_process_delivers(hook: Endpoint, acme: Tenant, ada: Cli
             assert (text in html, live in html) == (True, False), url
 
 
-def test_webhook_secret_rolled_signs_beside_the_old_one_for_a_day(
-    hook: Endpoint, ada: Client
-) -> None:
+def test_webhook_secret_is_rolled_once_and_shown_once(hook: Endpoint, ada: Client) -> None:
+    """`test_webhooks_sender.py` has how long both secrets sign."""
     old = secrets.decrypt(hook.secret)
     form = form_of(body(ada.get(page_of(hook, "roll"))))
     raw = raw_of(ada.post(page_of(hook, "roll"), form))
     hook.refresh_from_db()
     assert secrets.decrypt(hook.secret) == raw
     assert secrets.decrypt(hook.previous_secret) == old
-    assert hook.previous_secret_until is not None
-    left = hook.previous_secret_until - timezone.now()
-    assert timedelta(hours=23) < left <= timedelta(hours=24)
     assert raw.removeprefix("whsec_") not in str(whole_database())
     assert newest(Action.WEBHOOK_SECRET_ROLLED).detail == f"{PUBLIC_URL} ({hook.pk})"
     assert "Nothing was rolled" in body(ada.post(page_of(hook, "roll"), form))  # a reload
@@ -329,11 +320,15 @@ def test_deliveries_of_a_workspace_are_one_range_of_an_index(
         assert {name for name in indexes_of(sql) if name.startswith("delivery")} == {index}
 
 
-def test_webhook_s_page_has_its_whole_url_and_buttons_that_no_link_presses(
-    hook: Endpoint, ada: Client
+def test_webhook_is_found_by_its_host_and_its_page_has_its_whole_url_and_buttons(
+    hook: Endpoint, ada: Client, sam: Client
 ) -> None:
     """`test_admin_isolation.py` has what support staff and operators must not see."""
+    for client in (ada, sam):
+        for text, found in (("hooks.example", [hook]), ("letmein", []), ("https", [])):
+            assert list(staff.shown(client, f"?q={text}", LIST).result_list) == found, text
     assert "token=letmein" in body(ada.get(page_of(hook)))
+    # No link presses a button.
     for name in ("switch_on", "test", "again"):
         assert ada.get(page_of(hook, name))["Location"] == page_of(hook)
     assert AuditEntry.objects.filter(action__startswith="webhook.").count() == 1
@@ -390,17 +385,6 @@ def test_delivery_names_its_document_with_a_link(
     assert str(document.pk) not in html
 
 
-def test_webhook_that_is_switched_off_retries_nothing(
-    hook: Endpoint, acme: Tenant, ada: Client
-) -> None:
-    webhooks.delivery(hook, {"status": 503})
-    services.switch_off(hook, by=acme.admin)
-    html = body(ada.get(page_of(hook)))
-    for text in ("Retrying", "undelivered"):
-        assert text not in html
-    assert "Waiting" in html
-
-
 def test_webhook_has_a_bar_for_each_day(
     hook: Endpoint, acme: Tenant, ada: Client, sam: Client
 ) -> None:
@@ -412,14 +396,6 @@ def test_webhook_has_a_bar_for_each_day(
     for client in (ada, sam):
         assert re.findall(r"<title>(.*: [1-9].*)</title>", body(client.get(page_of(hook)))) == bars
         assert "<svg" not in body(client.get(page_of(silent)))
-
-
-def test_webhooks_are_found_by_their_hosts_and_by_nothing_that_follows(
-    hook: Endpoint, ada: Client, sam: Client
-) -> None:
-    for client in (ada, sam):
-        for text, found in (("hooks.example", [hook]), ("letmein", []), ("https", [])):
-            assert list(staff.shown(client, f"?q={text}", LIST).result_list) == found, text
 
 
 def test_delivery_page_shows_the_body_and_every_attempt(hook: Endpoint, ada: Client) -> None:

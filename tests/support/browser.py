@@ -135,18 +135,6 @@ class Browser:
         with self.next_page():
             field.send_keys(text + Keys.ENTER)
 
-    def back(self) -> None:
-        with self.next_page():
-            self.driver.back()
-
-    def forward(self) -> None:
-        with self.next_page():
-            self.driver.forward()
-
-    def reload(self) -> None:
-        with self.next_page():
-            self.driver.refresh()
-
     def shows(self, text: str) -> bool:
         return bool(eventually(lambda: text in self.text))
 
