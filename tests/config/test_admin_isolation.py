@@ -238,7 +238,10 @@ def test_admin_addresses_are_all_known_to_these_tests() -> None:
     assert not {"view_on_site", "autocomplete"} & set(names())
 
 
-@pytest.mark.parametrize("who", ["admin next door", "not staff", "nobody", "member"])
+STRANGERS = ("admin next door", "former admin", "not staff", "nobody")
+
+
+@pytest.mark.parametrize("who", [*STRANGERS, "member"])
 def test_admin_shows_strangers_nothing_of_acme_and_its_members_no_keys_and_changes_nothing(
     belongings: Belongings, acme: Tenant, umbrella: Tenant, who: str
 ) -> None:
@@ -246,6 +249,10 @@ def test_admin_shows_strangers_nothing_of_acme_and_its_members_no_keys_and_chang
     outsider, bob = factories.user("mallory@acme.example"), "bob@acme.example"
     if user := {"admin next door": umbrella.admin, "not staff": outsider}.get(who):
         client.force_login(user)
+    elif who == "former admin":
+        client.force_login(acme.admin)
+        acme.workspace.memberships.get(user=acme.admin).delete()
+        secrets = secrets - {acme.admin.username}
     elif who == "member":
         client.force_login(User.objects.get(username=bob))
         secrets = secrets - {bob}

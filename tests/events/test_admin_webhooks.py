@@ -2,13 +2,10 @@
 
 import json
 import re
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
 from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.db import connection
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
@@ -18,7 +15,6 @@ from audit.models import Action, AuditEntry
 from events.webhooks import secrets, services
 from events.webhooks.admin.endpoints import MOST_COUNTED
 from events.webhooks.models import TEST_EVENT, Delivery, Endpoint
-from events.webhooks.monitoring import PROCESS
 from events.webhooks.policy import MOST_ENDPOINTS
 from tests.support import factories, staff, webhooks
 from tests.support.cast import form_of, indexes_of, page_of
@@ -46,16 +42,6 @@ def create(client: Client, **fields: Any) -> Any:
 def raw_of(response: Any) -> str:
     [raw] = re.findall(r'id="secret">(whsec_[A-Za-z0-9+/=]+)<', body(response))
     return str(raw)
-
-
-@contextmanager
-def delivering() -> Iterator[None]:
-    """Meanwhile, there is a connection of a process that delivers."""
-    with closing(connection.copy()) as process, process.cursor() as cursor:
-        cursor.execute(f"SET application_name = '{PROCESS}'")
-        with connection.cursor() as own:
-            own.execute("SELECT pg_stat_clear_snapshot()")  # PostgreSQL keeps one per transaction
-        yield
 
 
 def newest(action: Action) -> AuditEntry:
@@ -189,7 +175,7 @@ def test_failing_webhook_says_why_and_what_waits_on_the_start_page_and_on_its_ow
     pages = ((START, f"Webhook {hook.name}"), (page_of(hook), "It"))
     for url, subject in pages:
         assert f"{subject} {why} After 5 days" in strip_tags(body(ada.get(url)))
-    with delivering():
+    with webhooks.delivering():
         for url, subject in pages:
             sentences = f"{subject} {why} The next attempt is at {soon:%H:%M:%S}. After 5 days"
             assert sentences in strip_tags(body(ada.get(url)))
@@ -205,7 +191,7 @@ def test_pages_say_if_no_process_delivers(hook: Endpoint, acme: Tenant, ada: Cli
     for url in pages:
         html = body(ada.get(url))
         assert (text in html, live in html) == (True, False), url
-    with delivering():
+    with webhooks.delivering():
         for url in pages:
             html = body(ada.get(url))
             assert (text in html, live in html) == (False, url in pages[3:]), url

@@ -1,6 +1,5 @@
 """The queue of deliveries: what is due, in which order, and the schedule of attempts."""
 
-from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -21,7 +20,7 @@ from tests.support.database import execute, url_of
 from tests.support.factories import Tenant
 from tests.support.receiver import endpoint
 from tests.support.server import eventually
-from tests.support.webhooks import backlog
+from tests.support.webhooks import backlog, delivering
 from workspaces.api_access import access_warning
 from workspaces.models import Workspace
 from workspaces.plans import Plan
@@ -307,8 +306,7 @@ def test_test_event_that_fails_has_one_attempt_and_is_no_failure_of_the_endpoint
 
 def test_status_says_what_is_late_and_whether_a_process_delivers(acme: Tenant) -> None:
     waiting(acme, 3)
-    with closing(connection.copy()) as process, process.cursor() as cursor:
-        cursor.execute(f"SET application_name = '{monitoring.PROCESS}'")
+    with delivering():
         found = {each.name: each.samples[0].value for each in monitoring.read_metrics(connection)}
         assert monitoring.processes() == 1
     assert 0 < found["documents_webhooks_overdue_seconds"] < 60

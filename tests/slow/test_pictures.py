@@ -2,12 +2,10 @@
 
 import base64
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 
 import pytest
 from django.contrib.auth.models import User
-from django.db import connection
 
 from apikeys.models import ApiKey
 from config.dev import demo
@@ -15,12 +13,11 @@ from config.dev.demo import KEY, key_of
 from documents import storage
 from documents.models import Document
 from events.webhooks.models import Endpoint
-from events.webhooks.monitoring import PROCESS
 from tests.support.browser import Browser
 from tests.support.inbox import objects
 from tests.support.server import ROOT, Server
 from tests.support.usage import refused
-from tests.support.webhooks import delivered
+from tests.support.webhooks import delivered, delivering
 from workspaces.models import Membership
 
 PICTURES = ROOT / "docs" / "pictures"
@@ -60,8 +57,7 @@ def ids(browser: Browser, service: Server) -> Iterator[dict[str, object]]:
     refused(9, **vars(key.snapshot()))
     endpoint = Endpoint.objects.get(workspace=document.workspace)
     delivered(endpoint)
-    with closing(connection.copy()) as worker, worker.cursor() as cursor:
-        cursor.execute(f"SET application_name = '{PROCESS}'")  # as a process that delivers has
+    with delivering():
         yield {"document": document.pk, "key": key.pk, "webhook": endpoint.pk}
     storage.delete(objects() - before)
 

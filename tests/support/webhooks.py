@@ -1,6 +1,8 @@
 """Endpoints and deliveries for tests."""
 
 import uuid
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -13,6 +15,7 @@ from events.models import public_id
 from events.serializers import event_of
 from events.webhooks import services
 from events.webhooks.models import Attempt, Delivery, Endpoint
+from events.webhooks.monitoring import PROCESS
 from tests.support.factories import Tenant, uid
 
 URL = "https://hooks.example.com/letmein?token=letmein"  # only its host is for everybody
@@ -56,6 +59,16 @@ def delivered(endpoint: Endpoint, **fields: Any) -> Delivery:
 def failed(endpoint: Endpoint, **fields: Any) -> Delivery:
     attempt = {"status": 500, "response": "<b>Oops</b>"}
     return delivery(endpoint, attempt, state="FAILED", next_attempt_at=None, **fields)
+
+
+@contextmanager
+def delivering() -> Iterator[None]:
+    """Meanwhile, there is a connection of a process that delivers."""
+    with closing(connection.copy()) as process, process.cursor() as cursor:
+        cursor.execute(f"SET application_name = '{PROCESS}'")
+        with connection.cursor() as own:
+            own.execute("SELECT pg_stat_clear_snapshot()")  # PostgreSQL keeps one per transaction
+        yield
 
 
 SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
