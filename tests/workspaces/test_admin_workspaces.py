@@ -114,13 +114,18 @@ HELP = "help@service.example"
 
 
 @pytest.mark.parametrize(
-    ("email", "whom"),
-    [("", "the operator of this service"), (HELP, f'<a href="mailto:{HELP}">{HELP}</a>')],
+    ("email", "whom", "plan"),
+    [
+        ("", "the operator of this service", "PRO"),
+        (HELP, f'<a href="mailto:{HELP}">{HELP}</a>', "FREE"),
+    ],
 )
 def test_admin_of_a_suspended_workspace_is_told_why_and_whom_to_ask(
-    acme: Tenant, ada: Client, settings: Any, email: str, whom: str
+    acme: Tenant, ada: Client, settings: Any, email: str, whom: str, plan: str
 ) -> None:
     settings.SUPPORT_EMAIL = email
+    Workspace.objects.update(plan=plan)
+    acme.workspace.refresh_from_db()
     by, reason = "root, by command shell", "Invoice 118 is not paid"
     changes.set_suspended(acme.workspace, True, by=by, reason=reason)
     html = body(ada.get(page_of(acme.workspace)))
@@ -129,13 +134,6 @@ def test_admin_of_a_suspended_workspace_is_told_why_and_whom_to_ask(
     assert reason in warning
     assert "Requests with its keys get the status 403." in warning
     assert f"To have it reinstated, write to {whom}." in warning
-
-
-@pytest.mark.parametrize("plan", ["PRO", "FREE"])
-def test_start_page_says_whether_the_plan_of_a_suspended_workspace_includes_the_api(
-    acme: Tenant, ada: Client, plan: str
-) -> None:
-    Workspace.objects.filter(pk=acme.workspace.pk).update(plan=plan, suspended=True)
     text = text_of(body(ada.get(reverse("admin:index"))))
     assert "Acme is suspended: its keys are refused until it is reinstated." in text
     assert ("Its plan does not include the API either." in text) == (plan == "FREE")
