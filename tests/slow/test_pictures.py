@@ -8,6 +8,7 @@ import pytest
 from django.contrib.auth.models import User
 
 from apikeys.models import ApiKey
+from apikeys.usage.models import KeyUsage
 from config.dev import demo
 from config.dev.demo import KEY, key_of
 from documents import storage
@@ -15,7 +16,7 @@ from documents.models import Document
 from events.webhooks.models import Endpoint
 from tests.support.browser import Browser
 from tests.support.inbox import objects
-from tests.support.server import ROOT, Server
+from tests.support.server import ROOT, Server, eventually
 from tests.support.usage import refused
 from tests.support.webhooks import delivered, delivering
 from workspaces.models import Membership
@@ -54,6 +55,7 @@ def ids(browser: Browser, service: Server) -> Iterator[dict[str, object]]:
         path = f"/documents/{document.pk}/download?type={file_type}"
         assert service.get(path, raw).status == 200
     key = ApiKey.objects.get(name=KEY, workspace=document.workspace)
+    eventually(KeyUsage.objects.filter(key_id=key.pk, downloads=3).exists)
     refused(9, **vars(key.snapshot()))
     endpoint = Endpoint.objects.get(workspace=document.workspace)
     delivered(endpoint)
