@@ -85,6 +85,7 @@ def panel(rows: QuerySet[KeyUsage], name: str = "", **of: Any) -> SafeString:
         "limit": REQUESTS_PER_MINUTE,
         "chart": chart(days),
         "refused_url": filtered(REFUSED, **of),
+        "limited_url": filtered(REFUSED, **of, status__exact=429),
     }
     return SafeString(render_to_string("admin/usage/panels/usage.html", context))
 

@@ -2,6 +2,7 @@
 
 import re
 from datetime import timedelta
+from html import unescape
 from types import ModuleType
 from typing import Any
 from uuid import UUID
@@ -194,6 +195,16 @@ def test_start_page_of_an_admin_has_a_chart_of_own_workspaces(
     )
     assert "Umbrella" not in text
     assert "7,777" not in text
+
+
+def test_figures_of_start_pages_lead_to_their_requests(acme: Tenant, desk: Client) -> None:
+    used(acme.key.pk, acme.workspace.pk, errors=8, limited=6)
+    refused(**of_key(acme, status=429, requests=6))
+    for client in (desk, signed_in(acme.admin)):
+        links = re.findall(r'<dd[^>]*><a href="([^"]+)"', html(client.get(INDEX)))
+        assert len(links) >= 2
+        for link in map(unescape, links):
+            assert "429" in html(client.get(link)), link
 
 
 def test_ended_key_that_is_still_used_is_named_and_its_requests_are_refused_ones_everywhere(
