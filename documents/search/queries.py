@@ -24,7 +24,7 @@ from documents.search.conditions import HAS_WORDS, holds, tokens, values, within
 from documents.search.parameters import Search
 
 NEWEST, FURTHER = 1_000, 8_000  # documents looked at in their order, first and later
-RECIPIENTS = 0.4  # of these if recipients are asked for: those of each document are looked up
+RECIPIENTS = 0.2  # of these if recipients are asked for: those of each document are looked up
 MATCHES = 120_000  # documents of the index that are counted and sorted for a page
 MANY = 8_000  # documents of the index that are looked for in the order before they are sorted
 OUTDATED = 1_000  # changes that made a workspace's documents outdated
@@ -60,6 +60,8 @@ def search(
     start = {"time": end or "infinity", "id": _FIRST_ID}
     given = values(asked, words, workspace_id) | (after._asdict() if after else start)
     page = _in_order(asked, given, NEWEST, limit)
+    if page.searched_to and len(page.rows) >= limit / 5:
+        page = _in_order(asked, given, FURTHER, limit)  # which probably fill it
     groups = tokens(asked, words, given)
     return _by_index(asked, given, groups, limit) if page.searched_to else page
 
