@@ -1,13 +1,14 @@
 """Finds a page of a search.
 
-The newest documents are looked at first: a frequent match fills its page there. If not, an index
-finds all that may match: that of the tokens, or that of a time within one of the ranges. They are
-counted. Many may stand together: documents are looked at from the newest of them on. If these do
-not fill the page either, all are sorted. If each index finds more than MATCHES, further documents
-are looked at in their order: the page may then have fewer than asked for, or none.
+The newest documents are looked at first: a frequent match fills its page there, or with further
+ones. If not, an index finds all that may match: that of the tokens, or that of a time within one of
+the ranges. They are counted. Many may stand together: documents are looked at from the newest of
+them on. If these do not fill the page either, all are sorted. If each index finds more than
+MATCHES, the page has what further documents have: fewer than asked for, or none.
 
-So a page costs at most NEWEST and FURTHER documents, OUTDATED rows made twice, and MATCHES rows of
-an index three times. The lists of the tokens have no bound, nor what vacuum has not yet removed.
+So a page costs at most NEWEST and twice FURTHER documents, OUTDATED rows made twice, and MATCHES
+rows of an index three times. The lists of the tokens have no bound, nor what vacuum has not yet
+removed.
 """
 
 from collections.abc import Iterator
@@ -60,19 +61,26 @@ def search(
     start = {"time": end or "infinity", "id": _FIRST_ID}
     given = values(asked, words, workspace_id) | (after._asdict() if after else start)
     page = _in_order(asked, given, NEWEST, limit)
-    if page.searched_to and len(page.rows) >= limit / 5:
-        page = _in_order(asked, given, FURTHER, limit)  # which probably fill it
-    groups = tokens(asked, words, given)
-    return _by_index(asked, given, groups, limit) if page.searched_to else page
+    is_frequent = len(page.rows) >= limit / 5  # so further documents probably fill the page
+    if page.searched_to and is_frequent:
+        page = _in_order(asked, given, FURTHER, limit)
+    if page.searched_to:
+        page = _by_index(asked, given, tokens(asked, words, given), limit) or page
+    if page.searched_to and not is_frequent:
+        page = _in_order(asked, given, FURTHER, limit)
+    return page
 
 
-def _by_index(asked: Search, given: Given, groups: list[list[str]], limit: int) -> SearchPage:
-    """The next that match, of all that an index finds; else of FURTHER documents."""
+def _by_index(
+    asked: Search, given: Given, groups: list[list[str]], limit: int
+) -> SearchPage | None:
+    """The next that match, of all that an index finds; None if each index finds too many."""
     behind = " AND ".join([*_behind(asked), *within(asked.ranges)])
     newest = f"max({asked.sort}_at) FILTER (WHERE {behind})"
     sources = [_by_tokens(asked, given, groups), _by_time(asked, given)]
-    # To count what has one frequent token takes longer than to count a range.
-    for source, where in chain.from_iterable(sources if len(groups) > 1 else reversed(sources)):
+    if len(groups) == 1:
+        sources.reverse()  # counting what has one frequent token takes longer than a range
+    for source, where in chain.from_iterable(sources):
         few = f"(SELECT * FROM {source} LIMIT {MATCHES + 1}) AS document"  # noqa: S608 - made of constants
         [(number, time)] = _fetch(f"SELECT count(*), {newest} FROM {few}", given)  # noqa: S608
         if number > MATCHES:
@@ -80,12 +88,13 @@ def _by_index(asked: Search, given: Given, groups: list[list[str]], limit: int) 
         if not time:
             return SearchPage([], None)
         if number > MANY:
-            first = {} if time == given["time"] else {"time": time, "id": _LAST_ID}
-            page = _in_order(asked, given | first, FURTHER, limit)
+            # Of documents with the time of the position, those behind it.
+            position = {} if time == given["time"] else {"time": time, "id": _LAST_ID}
+            page = _in_order(asked, given | position, FURTHER, limit)
             if not page.searched_to:
                 return page
         return _sorted(asked, given, few, where, limit)
-    return _in_order(asked, given, FURTHER, limit)
+    return None
 
 
 def _in_order(asked: Search, given: Given, most: int, limit: int) -> SearchPage:
@@ -111,14 +120,19 @@ def _in_order(asked: Search, given: Given, most: int, limit: int) -> SearchPage:
         given,
     )
     rows = [document for _, _, _, matches, *document in found[:limit] if matches]
-    if len(found) <= limit and not (found and found[-1][2]):
+    if len(found) > limit:
+        return SearchPage(rows, DocumentPosition(*found[limit - 1][:2]))
+    if not found or not found[-1][2]:
         return SearchPage(rows, None)
-    last = DocumentPosition(*found[:limit][-1][:2])
+    last = DocumentPosition(*found[-1][:2])
     return SearchPage(rows, last, last.time if len(rows) < limit else None)
 
 
 def _by_tokens(asked: Search, given: Given, groups: list[list[str]]) -> Iterator[Source]:
-    """All that have the tokens, with the other conditions; none if too many are outdated."""
+    """All that have the tokens, with the other conditions; none if too many are outdated.
+
+    It adds the tokens to `given`.
+    """
     hashes = "SELECT documents_token(%(workspace)s, each) FROM unnest(%({})s::text[]) AS each"
     if groups and asked.sort != "created":
         groups = [*groups, [asked.sort]]
