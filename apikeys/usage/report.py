@@ -15,7 +15,7 @@ from django.utils.safestring import SafeString
 
 from apikeys.keys import today
 from apikeys.throttling import REQUESTS_PER_MINUTE
-from apikeys.usage.models import KeyUsage, RefusedRequest, no_hours
+from apikeys.usage.models import KeyUsage, RefusedRequest
 from config.console.charts import Bar, bar_chart
 from config.console.formatting import Bad, pill
 from config.console.links import REFUSED, filtered, key_link
@@ -110,15 +110,15 @@ def most_of_a_day() -> list[Any]:
 
 def by_hour(day: date) -> list[int]:
     """The successful requests of all keys in each hour of the day (UTC)."""
-    rows = KeyUsage.objects.filter(day=day).values_list("hours", flat=True)
-    return [sum(each) for each in zip(*rows, strict=True)] or no_hours()
+    rows = list(KeyUsage.objects.filter(day=day).values_list("hours", flat=True))
+    return [sum(hours[hour] for hours in rows) for hour in range(24)]
 
 
 def day_panel(most: Any) -> SafeString:
     """HTML: the requests of 24 hours, by hour too, and some rows of the log of refused ones."""
     by_status, refused, failed = Counter[int](), Counter[int](), Counter[int]()
     now, hours = timezone.now(), range(24, -1, -1)  # hours ago
-    ok = [*by_hour(now.date() - timedelta(days=1)), *by_hour(now.date())]
+    ok = by_hour(now.date() - timedelta(days=1)) + by_hour(now.date())  # from yesterday's midnight
     rows = refused_in_a_day().values_list("status", TruncHour("created_at"))
     for status, hour, requests, others in rows.annotate(Sum("requests"), Sum("others")):
         by_status[status] += requests

@@ -10,7 +10,7 @@ EMPTY_ROOT = sha256().digest()
 # The database stores the hashes of complete subtrees of 256, 65,536, … leaves, so that a proof
 # reads a few hundred hashes and not all of them.
 STORED_BITS = 8
-LEVELS = 64 // STORED_BITS  # the leaves, and those of which hashes are stored
+LEVELS = 64 // STORED_BITS  # the leaves are one, the subtrees of each stored size another
 
 
 def leaf_hash(data: bytes) -> bytes:

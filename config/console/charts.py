@@ -42,10 +42,13 @@ def bar_chart(
 
 
 def _drawn(bar: Bar, names: dict[str, str]) -> tuple[Any, ...]:
-    """When, in words, and its parts: names and colours, where they begin and how high they are."""
-    parts = list(zip(names.items(), accumulate(bar.numbers, initial=0), bar.numbers, strict=False))
-    text = ", ".join(f"{number:,} {name}" for (name, _), _, number in parts if number)
-    return bar.when, text or "none", parts
+    """When, in words, and its parts: their colours, where they begin and how high they are."""
+    words = [
+        f"{number:,} {name}" for name, number in zip(names, bar.numbers, strict=True) if number
+    ]
+    starts = accumulate(bar.numbers[:-1], initial=0)
+    parts = list(zip(names.values(), starts, bar.numbers, strict=True))
+    return bar.when, ", ".join(words) or "none", parts
 
 
 class Part(NamedTuple):

@@ -78,7 +78,7 @@ def refused_at_once(
     things: Iterable[Any],
     error: type[Exception] = ValidationError,
 ) -> list[Any]:
-    """The things of which the change is refused while all are changed at the same moment."""
+    """Changes all things at the same moment; returns those whose change was refused."""
     things = list(things)
     together = Barrier(len(things))
 
