@@ -157,7 +157,7 @@ def test_webhook_switched_off_by_the_service_is_told_on_the_start_page(
     assert PUBLIC_URL in html
     assert "because it responded with 410 Gone" in html
     for other in (staff.signed_in(umbrella.admin), sam):
-        assert "410" not in body(other.get(START))
+        assert "410 Gone" not in body(other.get(START))
     [entry] = AuditEntry.objects.filter(action=Action.WEBHOOK_SWITCHED_OFF)
     assert entry.detail == f"{PUBLIC_URL} ({hook.pk}): it responded with 410 Gone"
     assert entry.person
