@@ -13,7 +13,6 @@ from django.core.exceptions import ValidationError
 from django.core.management import CommandError, call_command
 from django.db.models.functions import Now
 from django.test import Client
-from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import strip_tags
 
@@ -26,12 +25,8 @@ from tests.support.cast import create_key, form_of, page_of, raw_of, text_of
 from tests.support.client import get
 from tests.support.database import refused_at_once, whole_database
 from tests.support.factories import Tenant, at
-from tests.support.staff import body
+from tests.support.staff import KEYS, NEW_KEY, body
 from workspaces.models import Membership, Session
-
-LIST = reverse("admin:apikeys_apikey_changelist")
-NEW = reverse("admin:apikeys_apikey_add")
-
 
 # --- The list
 
@@ -42,18 +37,18 @@ def test_key_list_says_all_of_a_key_that_may_be_seen_and_its_end_in_few_words(
     """So that one key that has ended does not make all other columns narrow."""
     key = acme.key
     ApiKey.objects.filter(pk=key.pk).update(last_used_at=at("2026-01-05 10:00:00"))
-    html = body(ada.get(LIST))
+    html = body(ada.get(KEYS))
     for text in (key.name, f"{key.prefix}…", key.created_at.isoformat(), "Active"):
         assert text in html
     assert 'datetime="2026-01-05T10:00:00+00:00"' in html
     assert acme.raw not in html
     assert key.digest not in html
-    found = ada.get(LIST, {"q": f" {acme.raw}", "p": "1"})
-    assert found["Location"] == f"{LIST}?q={key.prefix}&p=1"
+    found = ada.get(KEYS, {"q": f" {acme.raw}", "p": "1"})
+    assert found["Location"] == f"{KEYS}?q={key.prefix}&p=1"
     assert key.name in body(ada.get(found["Location"]))
     ApiKey.objects.update(last_used_at=None)
     new, _ = acme.key.roll(by=acme.admin, ends_in=timedelta(days=7))
-    text = text_of(body(ada.get(LIST)))
+    text = text_of(body(ada.get(KEYS)))
     end = f"{timezone.now() + timedelta(days=7):%-d %b %Y}"
     assert f"{acme.key} Expires soon until {end} replaced by {new.prefix}… 0 requests" in text
     text = text_of(body(ada.post(page_of(acme.key, "revoke"), follow=True)))
@@ -75,7 +70,7 @@ def test_rolled_key_whose_successor_has_ended_expires_soon(
 ) -> None:
     new, _ = acme.key.roll(by=acme.admin, ends_in=timedelta(days=7))
     expires = f"{acme.key} expires soon"
-    assert expires not in text_of(body(ada.get(LIST)))
+    assert expires not in text_of(body(ada.get(KEYS)))
     without = f"Without this key, {acme.key} has no successor. It ends on"
     assert without in text_of(body(ada.get(page_of(new, how))))
     text = text_of(body(ada.post(page_of(new, how), follow=True)))
@@ -147,8 +142,8 @@ def test_support_staff_who_are_admins_too_have_only_the_keys_of_their_workspace(
     Membership.objects.create(workspace=umbrella.workspace, user=sam, role="ADMIN")
     client = staff.signed_in(sam)
     for query in ({}, {"workspace_id__exact": str(acme.workspace.pk)}, {"q": acme.key.prefix}):
-        assert acme.key.name not in text(client.get(LIST, query))
-    assert umbrella.key.name in text(client.get(LIST))
+        assert acme.key.name not in text(client.get(KEYS, query))
+    assert umbrella.key.name in text(client.get(KEYS))
     assert client.get(page_of(acme.key)).status_code == 404
     for key in (acme.key, umbrella.key):
         client.post(page_of(key, "revoke"))
@@ -160,14 +155,14 @@ def test_support_staff_who_are_admins_too_have_only_the_keys_of_their_workspace(
 
 
 def test_key_creation_needs_a_name_and_may_have_an_expiry(ada: Client) -> None:
-    html = body(ada.get(NEW)).split("<main")[1]
+    html = body(ada.get(NEW_KEY)).split("<main")[1]
     assert re.findall(r'<(?:input|select) [^>]*name="(\w+)"[^>]* required', html) == ["name"]
     assert '<option value="90" selected>' in html
     raw_of(create_key(ada))
     assert ApiKey.objects.get(name="CRM sync").expires_at is None
     response = create_key(ada, "  Ünï <b>& co</b> 👩‍💻  ", expires="90")
     key = ApiKey.objects.get(name="Ünï <b>& co</b> 👩‍💻")
-    assert "<b>& co" not in body(ada.get(LIST))
+    assert "<b>& co" not in body(ada.get(KEYS))
     assert key.expires_at is not None
     assert timedelta(days=89) < key.expires_at - timezone.now() <= timedelta(days=90)
     assert f"It expires on {strip_tags(time_tag(key.expires_at))}." in strip_tags(body(response))
@@ -186,7 +181,7 @@ def test_key_is_shown_once_in_one_response_and_works(
     assert body(response).count(raw) == 1
     assert get("/api/v1/me", f"Bearer {raw}").json()["data"]["key"]["name"] == "CRM sync"
     sessions = [session.get_decoded() for session in Session.objects.all()]
-    pages = [body(ada.get(url)) for url in (LIST, page_of(ApiKey.objects.get(name="CRM sync")))]
+    pages = [body(ada.get(url)) for url in (KEYS, page_of(ApiKey.objects.get(name="CRM sync")))]
     for place in (caplog.text, response.headers, response.cookies, sessions, pages):
         assert raw not in str(place)
     assert not LogEntry.objects.exists()
@@ -197,7 +192,7 @@ def test_key_is_shown_once_in_one_response_and_works(
 def test_key_form_that_is_sent_again_creates_nothing_and_says_so(
     acme: Tenant, ada: Client, rolled: bool
 ) -> None:
-    url = page_of(acme.key, "roll") if rolled else NEW
+    url = page_of(acme.key, "roll") if rolled else NEW_KEY
     chosen = {"name": "CRM sync", "expires": "never", "old_key_ends": "168"}
     form = form_of(body(ada.get(url))) | chosen
     raw = raw_of(ada.post(url, form))
@@ -228,7 +223,7 @@ def test_key_creation_and_rolling_are_refused_if_there_are_too_many(
         "old_key_ends": "24",
         "expires": "never",
     }
-    for url, fields in ((NEW, {"name": "Third"}), (page_of(acme.key, "roll"), {})):
+    for url, fields in ((NEW_KEY, {"name": "Third"}), (page_of(acme.key, "roll"), {})):
         response = ada.post(url, {**data, **form_of(body(ada.get(url))), **fields}, follow=True)
         assert text in body(response)
     with pytest.raises(CommandError, match="may have 2 active keys"):
@@ -278,11 +273,11 @@ def test_key_creation_names_its_errors(ada: Client) -> None:
 
 
 def test_key_creation_form_belongs_to_one_user(acme: Tenant, umbrella: Tenant, ada: Client) -> None:
-    form = form_of(body(ada.get(NEW)))
+    form = form_of(body(ada.get(NEW_KEY)))
     other = Client()
     other.force_login(umbrella.admin)
     for new_id in (form["new_id"], str(acme.key.pk), f"{acme.key.pk}:forged", ""):
-        response = other.post(NEW, {"new_id": new_id, "name": "Mine"})
+        response = other.post(NEW_KEY, {"new_id": new_id, "name": "Mine"})
         assert response.status_code == 200
         assert not ApiKey.objects.filter(name="Mine").exists()
 
@@ -295,9 +290,9 @@ def test_key_is_created_in_the_workspace_that_the_form_names(
         workspace=umbrella.workspace, user=acme.admin, role=Membership.Role.ADMIN
     )
     assert 'role="alert"' in body(create_key(ada, workspace=str(frozen.workspace.pk)))
-    form = {**form_of(body(ada.get(NEW))), "name": "CRM sync", "expires": "never"}
+    form = {**form_of(body(ada.get(NEW_KEY))), "name": "CRM sync", "expires": "never"}
     ada.post(page_of(umbrella.workspace, "switch"))
-    raw_of(ada.post(NEW, form))
+    raw_of(ada.post(NEW_KEY, form))
     assert ApiKey.objects.get(name="CRM sync").workspace == acme.workspace
     raw_of(create_key(ada, "Another"))
     assert ApiKey.objects.get(name="Another").workspace == umbrella.workspace
@@ -309,16 +304,16 @@ def test_keys_are_created_and_rolled_on_plans_with_the_api_only(
     client.force_login(freebie.admin)
     upgrade = f'<a href="{settings.UPGRADE_URL}">Change the plan</a>'
     data = {"name": "New", "new_id": "x", "old_key_ends": "0", "expires": "never"}
-    for url in (NEW, page_of(freebie.key, "roll")):
+    for url in (NEW_KEY, page_of(freebie.key, "roll")):
         for response in (client.get(url, follow=True), client.post(url, data, follow=True)):
             assert upgrade in body(response)
     # Of several workspaces, the others can have new keys.
     Membership.objects.create(workspace=acme.workspace, user=freebie.admin, role="ADMIN")
     client.post(page_of(acme.workspace, "switch"))
-    fields = {**form_of(body(client.get(NEW))), "name": "New", "expires": "never"}
-    refused = client.post(NEW, {**fields, "workspace": str(freebie.workspace.pk)}, follow=True)
+    fields = {**form_of(body(client.get(NEW_KEY))), "name": "New", "expires": "never"}
+    refused = client.post(NEW_KEY, {**fields, "workspace": str(freebie.workspace.pk)}, follow=True)
     assert upgrade in body(refused)
-    raw_of(client.post(NEW, fields))
+    raw_of(client.post(NEW_KEY, fields))
     assert set(ApiKey.objects.filter(workspace=freebie.workspace)) == {freebie.key}
     client.post(page_of(freebie.key, "revoke"))
     freebie.key.refresh_from_db()
@@ -412,7 +407,7 @@ def test_key_deletion_keeps_it_in_the_audit_log_only(acme: Tenant, ada: Client) 
     assert acme.key.name in body(ada.get(page_of(acme.key, "delete")))
     assert acme.get("/me").status == 200
     ada.post(page_of(acme.key, "delete"))
-    assert "No keys yet" in body(ada.get(LIST))
+    assert "No keys yet" in body(ada.get(KEYS))
     assert acme.get("/me").status == 401
     acme.key.delete_by(by=acme.admin)  # again, which records nothing
     entry = AuditEntry.objects.get(action=Action.KEY_DELETED)

@@ -11,7 +11,6 @@ import pytest
 from django.contrib.auth.models import User
 from django.db import OperationalError
 from django.test import Client
-from django.urls import reverse
 from django.utils import timezone
 
 from apikeys.usage.models import no_hours
@@ -26,16 +25,13 @@ from tests.support.usage import refused, used
 from tests.support.webhooks import endpoint
 from workspaces.models import Membership
 
-LIST = reverse("admin:usage_refusedrequest_changelist")
-INDEX = reverse("admin:index")
-
 
 def of_key(tenant: Tenant, **fields: Any) -> dict[str, Any]:
     return {**vars(tenant.key.snapshot()), **fields}
 
 
 def seen(client: Client, query: str = "") -> list[int]:
-    return [row.pk for row in shown(client, query, LIST).result_list]
+    return [row.pk for row in shown(client, query, staff.REFUSED).result_list]
 
 
 def html(response: Any) -> str:
@@ -49,7 +45,7 @@ def test_admins_read_the_true_reason_of_a_401_and_a_429_only(acme: Tenant, sam: 
         texts = {"reason": f"True {status}.", "response_text": f"Told {status}."}
         [row] = refused(**of_key(acme, status=status, path=f"/{status}", **texts))
         for client, sees_it in ((sam, True), (signed_in(acme.admin), status in (401, 429))):
-            page = html(client.get(f"{LIST}?open={row.pk}"))
+            page = html(client.get(f"{staff.REFUSED}?open={row.pk}"))
             assert (f"True {status}" in page) == sees_it
             assert f"Told {status}" in page
 
@@ -71,9 +67,9 @@ def test_filters_narrow_the_list(acme: Tenant, umbrella: Tenant, sam: Client) ->
     ):
         assert seen(sam, f"?{query}") == [own.pk], query
         assert seen(signed_in(acme.admin), f"?{query}") == [own.pk], query
-    assert errors(sam, "?status__exact=418", LIST)
+    assert errors(sam, "?status__exact=418", staff.REFUSED)
     for kind in ApiError.__subclasses__():
-        assert not shown(sam, f"?status__exact={kind.status_code}", LIST).form.errors, kind
+        assert not shown(sam, f"?status__exact={kind.status_code}", staff.REFUSED).form.errors, kind
 
 
 @pytest.mark.parametrize("deleted", [True, False])
@@ -87,9 +83,9 @@ def test_request_of_a_deleted_or_mistyped_key_is_for_support_and_admins_are_told
     flusher.flush()
     query, ada = f"?request_id__exact={response.headers['request-id']}", signed_in(acme.admin)
     reason = "which was deleted at" if deleted else "but the rest differs"
-    assert reason in html(sam.get(f"{LIST}{query}"))
+    assert reason in html(sam.get(f"{staff.REFUSED}{query}"))
     assert seen(ada, query) == seen(ada) == []
-    assert "only support staff see it" in html(ada.get(f"{LIST}{query}"))
+    assert "only support staff see it" in html(ada.get(f"{staff.REFUSED}{query}"))
 
 
 def test_opened_request_says_each_thing_once_and_names_its_document_unless_that_is_foreign(
@@ -106,7 +102,7 @@ def test_opened_request_says_each_thing_once_and_names_its_document_unless_that_
         (unknown, (unknown.response_text, unknown.reason, unknown.address)),
         (missing, (missing.response_text, missing.address, acme.key.prefix)),
     ):
-        page = html(sam.get(f"{LIST}?status__exact={row.status}&open={row.pk}"))
+        page = html(sam.get(f"{staff.REFUSED}?status__exact={row.status}&open={row.pk}"))
         assert {text: page.count(text) for text in once} == dict.fromkeys(once, 1)
     own = factories.document(acme.workspace, title="Lease <b>")
     deleted = factories.document(acme.workspace, title="Old lease", deleted_at=timezone.now())
@@ -128,12 +124,12 @@ def test_opened_request_says_each_thing_once_and_names_its_document_unless_that_
 OF_KEY, OF_WORKSPACE = ({f"refused_{of}", f"refused_{of}_status"} for of in ("key", "workspace"))
 # The indexes that a page may be read from.
 READ_FROM = {
-    LIST: {"refused_newest"},
-    f"{LIST}?status__exact=429": {"refused_status"},
-    f"{LIST}?key_id__exact={uid(20, 2)}&status__exact=404": OF_KEY,
-    f"{LIST}?workspace_id__exact={uid(20, 1)}": OF_WORKSPACE,
-    f"{LIST}?request_id__exact={28:08x}{'f' * 24}": {"refused_request"},
-    INDEX: {
+    staff.REFUSED: {"refused_newest"},
+    f"{staff.REFUSED}?status__exact=429": {"refused_status"},
+    f"{staff.REFUSED}?key_id__exact={uid(20, 2)}&status__exact=404": OF_KEY,
+    f"{staff.REFUSED}?workspace_id__exact={uid(20, 1)}": OF_WORKSPACE,
+    f"{staff.REFUSED}?request_id__exact={28:08x}{'f' * 24}": {"refused_request"},
+    staff.START: {
         "refused_newest",
         "refused_status",
         "refused_key_status",
@@ -166,7 +162,7 @@ def test_every_filter_reads_its_index(acme: Tenant, sam: Client) -> None:
 
 
 def start(user: User) -> str:
-    return html(signed_in(user).get(INDEX))
+    return html(signed_in(user).get(staff.START))
 
 
 def test_start_page_of_an_admin_has_a_chart_of_own_workspaces(
@@ -201,7 +197,7 @@ def test_figures_of_start_pages_lead_to_their_requests(acme: Tenant, desk: Clien
     used(acme.key.pk, acme.workspace.pk, errors=8, limited=6)
     refused(**of_key(acme, status=429, requests=6))
     for client in (desk, signed_in(acme.admin)):
-        links = re.findall(r'<dd[^>]*><a href="([^"]+)"', html(client.get(INDEX)))
+        links = re.findall(r'<dd[^>]*><a href="([^"]+)"', html(client.get(staff.START)))
         assert len(links) >= 2
         for link in map(unescape, links):
             assert "429" in html(client.get(link)), link
@@ -222,7 +218,7 @@ def test_ended_key_that_is_still_used_is_named_and_its_requests_are_refused_ones
     assert page_of(acme.key) in line
     figures = "last 30 days requests 3 downloads 0 refused 3"
     assert f"Acme, {figures}" in text_of(page)
-    keys = text_of(html(signed_in(acme.admin).get(reverse("admin:apikeys_apikey_changelist"))))
+    keys = text_of(html(signed_in(acme.admin).get(staff.KEYS)))
     assert "3 requests, 3 refused just now" in keys
     key = text_of(html(signed_in(acme.admin).get(page_of(acme.key))))
     assert "Last request 127.0.0.1 just now" in key  # where it is still used
@@ -269,7 +265,7 @@ def test_admin_reads_which_other_own_workspace_needs_a_look(
     assert "need a look" not in text_of(start(umbrella.admin))
     ada = signed_in(acme.admin)
     assert "over the limit" in html(ada.get(page_of(umbrella.workspace)))
-    listed = html(ada.get(reverse("admin:workspaces_workspace_changelist")))
+    listed = html(ada.get(staff.WORKSPACES))
     assert re.findall('aria-label="Switch to (.+?)"', listed) == ["Umbrella"]
 
 
@@ -296,7 +292,7 @@ def test_start_page_of_support_has_the_refused_requests_of_24_hours(acme: Tenant
         "35 refused, 2 failed with 5xx",
         "1 refused",
     }
-    assert f'<a href="{LIST}?within=24h&amp;status__exact=429">35</a>' in panel
+    assert f'<a href="{staff.REFUSED}?within=24h&amp;status__exact=429">35</a>' in panel
     assert "35 × 429 2 hours ago 2 hours ago" in text_of(panel)
     faults_first = ["2 × 503", "296 × 404", "35 × 429", "401"]
     assert re.findall(r'<span class="state \w+">(.+?)</span>', panel) == faults_first
@@ -310,7 +306,7 @@ def test_start_page_of_an_operator_has_an_outage_as_one_thing(
             at = timezone.now() - timedelta(minutes=minutes)
             fields = {"status": 503, "requests": 5, "reason": "object storage is out of reach"}
             refused(**of_key(tenant, **fields), created_at=at)
-    page = html(desk.get(INDEX)).split("Requests, last 24 hours")[1]
+    page = html(desk.get(staff.START)).split("Requests, last 24 hours")[1]
     assert text_of(page).count("503 10 minutes ago") == 1
     assert "20 × 503 10 minutes ago just now Object storage is out of reach" in text_of(page)
 
@@ -321,10 +317,10 @@ def test_list_of_workspaces_has_their_requests_of_30_days_in_one_query(
     used(acme.key.pk, acme.workspace.pk, ok=1190, errors=8, limited=6)
     used(uid(1, 2), acme.workspace.pk, 29, ok=1)  # another key
     used(acme.key.pk, acme.workspace.pk, 30, ok=5000)
-    url = reverse("admin:workspaces_workspace_changelist")
-    text = text_of(html(desk.get(url)))
+    text = text_of(html(desk.get(staff.WORKSPACES)))
     assert re.search(r"Acme · \w+ Pro Active .*1,205 14 .*Umbrella · \w+ \w+ Active 0 0 ", text)
-    assert len([sql for sql in asked(desk, url) if 'FROM "usage_keyusage"' in sql]) == 1
+    queries = asked(desk, staff.WORKSPACES)
+    assert len([sql for sql in queries if 'FROM "usage_keyusage"' in sql]) == 1
 
 
 def test_admin_is_told_that_the_service_is_at_fault(acme: Tenant, umbrella: Tenant) -> None:

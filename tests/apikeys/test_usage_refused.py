@@ -11,7 +11,6 @@ from uuid import UUID, uuid4
 import pytest
 from django.db import transaction
 from django.test import Client
-from django.urls import reverse
 from django.utils import timezone
 
 from apikeys.usage import middleware, purge
@@ -24,10 +23,8 @@ from tests.support.database import waiting_for_lock
 from tests.support.factories import Tenant, uid
 from tests.support.proxy import Proxy
 from tests.support.server import eventually
-from tests.support.staff import body
+from tests.support.staff import REFUSED, body
 from tests.support.usage import find_request, refused, usage_of
-
-LIST = reverse("admin:usage_refusedrequest_changelist")
 
 
 @pytest.fixture(autouse=True)
@@ -229,14 +226,14 @@ def test_flood_is_one_row_with_its_times_and_its_first_60_request_ids(
     assert row.last_at - row.created_at == timedelta(milliseconds=838)
     assert row.request_ids == ids[:60]
     kept, counted = (
-        text_of(body(sam.get(LIST, {"request_id__exact": ids[n].hex}))) for n in (9, 99)
+        text_of(body(sam.get(REFUSED, {"request_id__exact": ids[n].hex}))) for n in (9, 99)
     )
     not_kept = "only counted: look for the key."
     assert "420 × 404" in kept
     assert not_kept not in kept
     assert not_kept in counted
     assert "× 404" not in counted
-    opened = text_of(body(sam.get(f"{LIST}?request_id__exact={ids[9].hex}&open={row.pk}")))
+    opened = text_of(body(sam.get(f"{REFUSED}?request_id__exact={ids[9].hex}&open={row.pk}")))
     assert f"Request id {ids[9].hex} one of 420" in opened
     assert ids[0].hex not in opened
 
@@ -267,7 +264,7 @@ def test_outage_is_one_row_whatever_was_asked_for(
     assert (row.requests, row.reason) == (3, "object storage is out of reach")
     ids = [response.headers["request-id"] for response in responses]
     assert [each.hex for each in row.request_ids] == ids
-    opened = text_of(body(sam.get(f"{LIST}?request_id__exact={ids[2]}&open={row.pk}")))
+    opened = text_of(body(sam.get(f"{REFUSED}?request_id__exact={ids[2]}&open={row.pk}")))
     assert f"Request id {ids[2]} one of 3" in opened
     assert f"First request GET {row.path}" in opened
     assert documents[0].title not in opened

@@ -7,20 +7,10 @@ from django.test import Client
 from django.urls import reverse
 
 from audit.models import Action, AuditEntry
-from tests.support import factories, webhooks
+from tests.support import factories, staff, webhooks
 from tests.support.cast import page_of, text_of
 from tests.support.factories import Tenant, at, uid
-from tests.support.staff import (
-    HISTORY,
-    body,
-    errors,
-    happened,
-    ids,
-    of,
-    seen,
-    shown,
-    signed_in,
-)
+from tests.support.staff import HISTORY, body, errors, happened, ids, of, seen, shown, signed_in
 from workspaces.models import Membership
 
 # --- Who sees what
@@ -50,7 +40,7 @@ def test_changes_are_not_hidden_by_what_happens_to_documents(acme: Tenant, ada: 
         happened(action=action, **of(acme.workspace))
     assert ids(shown(ada, "?kind=changes").result_list) == [key_made.pk]
     assert ids(shown(ada, "?kind=imports").result_list) == ids(imports[:50])
-    last = body(ada.get(reverse("admin:index"))).split("Last changes")[1]
+    last = body(ada.get(staff.START)).split("Last changes")[1]
     assert page_of(key_made).replace("&", "&amp;") in last
     assert "imported" not in last
     assert f'href="{HISTORY}?kind=changes"' in last

@@ -4,13 +4,12 @@ import pytest
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
-from django.urls import reverse
 
 from audit.models import Action, AuditEntry
 from config.console.lists import page_after
 from tests.support.cast import nodes, plan
 from tests.support.factories import Tenant, at, uid
-from tests.support.staff import HISTORY, analyze, asked, happened, signed_in
+from tests.support.staff import HISTORY, SEARCH, analyze, asked, happened, signed_in
 from workspaces.models import Membership, Workspace
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("as_owner")]  # ANALYZE
@@ -122,7 +121,7 @@ def test_audit_log_of_an_admin_and_the_box_in_the_header_read_a_range_of_an_inde
     texts = (f"dtd_{20:08}", uid(20, 3), uid(20, 2), uid(1, 3), f"{20 * 2**100:032x}")
     for text in (*texts, "person20@x.example", "203.0.20.3"):
         with CaptureQueriesContext(connection) as captured:
-            assert client.post(reverse("admin:search"), {"q": str(text)}).status_code == 302
+            assert client.post(SEARCH, {"q": str(text)}).status_code == 302
         read = indexes([query["sql"] for query in captured])
         assert {each for each in read if each.startswith("audit_")}, text
         assert not read & {"audit_newest", "audit_changes"}, text

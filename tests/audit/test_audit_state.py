@@ -10,7 +10,6 @@ from django.core.checks import CheckMessage
 from django.core.files.storage import default_storage, storages
 from django.core.management import call_command
 from django.test import Client
-from django.urls import reverse
 
 from audit.checks import audit_log
 from audit.models import AuditEntry, Checkpoint
@@ -19,7 +18,7 @@ from audit.sealing.witnesses import Bucket
 from tests.support import factories, seals
 from tests.support.cast import page_of
 from tests.support.factories import Tenant
-from tests.support.staff import HISTORY, body
+from tests.support.staff import HISTORY, START, body
 
 SEALS = "The seals of the audit log are late, or do not fit."
 LATE = "have waited to be sealed"
@@ -83,7 +82,7 @@ def test_late_seals_and_damage_warn(
     as_owner: None, sam: Client, ada: Client, settings: Any
 ) -> None:
     """Only a check says what is wrong, and what to do."""
-    pages = [(sam, HISTORY), (ada, HISTORY), (ada, reverse("admin:index"))]
+    pages = [(sam, HISTORY), (ada, HISTORY), (ada, START)]
     seals.seal()
     for client, url in pages:
         assert banners(client, url) == []
@@ -114,7 +113,7 @@ def test_an_installation_that_does_not_seal_says_nothing_of_seals(
     entry = AuditEntry.objects.get(document_id=document.id)
     seals.grow_older(entry, hours=48)
     of_document = f"{HISTORY}?document_id__exact={document.id}"
-    urls = (reverse("admin:index"), of_document, page_of(entry), page_of(document))
+    urls = (START, of_document, page_of(entry), page_of(document))
     for client in (ada, sam, desk):
         for url in urls:
             assert not re.search(r"(?i)\bseal|evidence(?![ _]exported)", page(client, url)), url

@@ -6,11 +6,10 @@ from uuid import uuid4
 import pytest
 from django.db import connection
 from django.test import Client
-from django.urls import reverse
 
 from documents.admin_list import named_in
 from events.webhooks.models import Endpoint
-from tests.support import factories
+from tests.support import factories, staff
 from tests.support.cast import page_of
 from tests.support.factories import Tenant, uid
 from tests.support.staff import DOCUMENTS, HISTORY, body, happened, member, of, shown, signed_in
@@ -18,14 +17,9 @@ from tests.support.usage import refused
 from tests.support.webhooks import endpoint, failed
 from workspaces.models import Workspace
 
-SEARCH = reverse("admin:search")
-REFUSED = reverse("admin:usage_refusedrequest_changelist")
-DELIVERIES = reverse("admin:webhooks_delivery_changelist")
-WORKSPACES = reverse("admin:workspaces_workspace_changelist")
-
 
 def target(client: Client, text: object) -> str:
-    response = client.post(SEARCH, {"q": str(text)})
+    response = client.post(staff.SEARCH, {"q": str(text)})
     assert response.status_code == 302
     return str(response["Location"])
 
@@ -59,10 +53,10 @@ def test_box_says_in_a_list_that_an_id_is_not_known(sam: Client) -> None:
     id = uid(9)
     assert target(sam, id) == f"{DOCUMENTS}?q={id}"
     assert "There is no such document" in body(sam.get(target(sam, id)))
-    assert target(sam, id.hex) == f"{REFUSED}?request_id__exact={id.hex}"
+    assert target(sam, id.hex) == f"{staff.REFUSED}?request_id__exact={id.hex}"
     assert "the first 60 Request-Ids are kept" in body(sam.get(target(sam, id.hex)))
     event = f"evt_{id.hex}"
-    assert target(sam, event) == f"{DELIVERIES}?event_id__exact={id.hex}"
+    assert target(sam, event) == f"{staff.DELIVERIES}?event_id__exact={id.hex}"
     assert target(sam, "dtd_Ab3dEf9h") == f"{HISTORY}?key_prefix__exact=dtd_Ab3dEf9h"
     for text in ("198.51.100.7", "2001:DB8::1"):
         assert target(sam, text) == f"{HISTORY}?address__exact={quote(text.lower(), safe='')}"
@@ -82,7 +76,7 @@ def test_box_leads_from_a_key_to_its_page_and_puts_no_whole_key_in_a_url(
     assert target(ada, f"{'x' * 495} {acme.raw}") == f"{DOCUMENTS}?q={'x' * 495}+dtd_"
     other.delete_by(by=acme.admin)
     assert f"key_id__exact={other.pk}" in target(ada, raw)
-    assert ada.get(SEARCH, {"q": acme.raw})["Location"] == reverse("admin:index")
+    assert ada.get(staff.SEARCH, {"q": acme.raw})["Location"] == staff.START
 
 
 def test_box_leads_from_a_person_an_address_a_host_and_a_name_to_one_page(
@@ -93,7 +87,7 @@ def test_box_leads_from_a_person_an_address_a_host_and_a_name_to_one_page(
         assert target(client, acme.admin.username) == page_of(acme.workspace)
     both = member(acme.workspace, "both@x.example")
     umbrella.workspace.memberships.create(user=both, role="MEMBER")
-    assert target(sam, "both@x.example") == f"{WORKSPACES}?q=both%40x.example"
+    assert target(sam, "both@x.example") == f"{staff.WORKSPACES}?q=both%40x.example"
     assert target(ada, "both@x.example") == page_of(acme.workspace)
     [left] = happened(**of(acme.workspace), person="left@x.example", address="198.51.100.7")
     for client in (ada, sam):
@@ -109,7 +103,7 @@ def test_box_leads_from_a_person_an_address_a_host_and_a_name_to_one_page(
         target(ada, name) == target(sam, name) == target(sam, name[:3]) == page_of(acme.workspace)
     )
     Workspace.objects.create(name=f"{acme.workspace.name} Two")
-    assert target(desk, name) == f"{WORKSPACES}?q={name}"
+    assert target(desk, name) == f"{staff.WORKSPACES}?q={name}"
 
 
 def test_box_looks_for_anything_else_as_a_title(acme: Tenant, ada: Client) -> None:
@@ -153,11 +147,11 @@ def test_box_understands_a_customer_s_name_beside_a_title_or_a_recipient(
     acme: Tenant, umbrella: Tenant, sam: Client, text: str
 ) -> None:
     page, _ = pages_of_alike(acme, umbrella)
-    found = sam.post(SEARCH, {"q": text}, follow=True)
+    found = sam.post(staff.SEARCH, {"q": text}, follow=True)
     assert found.redirect_chain[-1][0] == page
     assert sam.get(DOCUMENTS, {"q": "acme"})["Location"] == page
     for unknown in ("zzzz nothing", "evt_1", "Mutual NDA Acmeee"):
-        html = body(sam.post(SEARCH, {"q": unknown}, follow=True))
+        html = body(sam.post(staff.SEARCH, {"q": unknown}, follow=True))
         assert "No customer’s name is in it." in html
 
 
@@ -174,7 +168,7 @@ def test_support_names_the_customer_of_a_title_or_a_recipient(
 ) -> None:
     """Two fields and two pages."""
     page, _ = pages_of_alike(acme, umbrella)
-    asked = sam.post(SEARCH, {"q": text}, follow=True)
+    asked = sam.post(staff.SEARCH, {"q": text}, follow=True)
     assert f"Which customer’s “{text}”?" in body(asked)
     assert 'name="customer"' in body(asked)
     for customer in ("acme", acme.admin.username.upper(), str(acme.workspace.pk)):

@@ -36,7 +36,7 @@ from tests.support.factories import Tenant
 from tests.support.processes import check
 from tests.support.proxy import HOST, Proxy
 from tests.support.server import ROOT, eventually
-from tests.support.staff import body
+from tests.support.staff import START, body
 from workspaces.models import Session
 
 PAGE = reverse("system")
@@ -158,7 +158,7 @@ def test_pages_say_once_and_in_plain_words_that_object_storage_does_not_respond(
 ) -> None:
     """Only System has the words of its client too."""
     way_to_storage.refuse()
-    start, system = body(desk.get(reverse("admin:index"))), body(desk.get(PAGE))
+    start, system = body(desk.get(START)), body(desk.get(PAGE))
     text = "Downloads and imports fail, since object storage is out of reach."
     for page in (start, system):
         assert page.count(text) == 1
@@ -217,14 +217,14 @@ def test_system_page_is_for_operators_alone(acme: Tenant) -> None:
         refused = client.get(PAGE)
         assert refused.status_code == 403
         assert f"You are signed in as {user}. Your account may not" in text_of(body(refused))
-        assert PAGE not in body(client.get(reverse("admin:index")))
+        assert PAGE not in body(client.get(START))
 
 
 def test_system_page_has_the_findings_of_the_checks_problems_first(desk: Client) -> None:
     html = body(desk.get(PAGE))
     assert "Documents&#x27; files</th><td>Object storage writes" in html
     assert html.index("Backup: Never") < html.index("What was found") < html.index("PostgreSQL 1")
-    assert PAGE in body(desk.get(reverse("admin:index")))
+    assert PAGE in body(desk.get(START))
 
 
 def test_start_pages_of_staff_say_that_all_is_well_only_from_the_checks(
@@ -234,7 +234,7 @@ def test_start_pages_of_staff_say_that_all_is_well_only_from_the_checks(
 
     Support staff read the errors, without what an operator does about them.
     """
-    start, wrong, well = reverse("admin:index"), "Deliveries are not sent.", "All is well"
+    wrong, well = "Deliveries are not sent.", "All is well"
     found: list[CheckMessage] = [
         Error(wrong, "Start the worker.", "webhooks"),
         Warning("No backup", "", "backup"),
@@ -247,9 +247,9 @@ def test_start_pages_of_staff_say_that_all_is_well_only_from_the_checks(
 
     end.set()
     monkeypatch.setattr(health, "run_checks", lambda *_: end.wait(10) and found)
-    assert said(PAGE) == said(start) == [True, False, False]
-    assert "Start the worker." in body(desk.get(start))
-    seen = body(sam.get(start))
+    assert said(PAGE) == said(START) == [True, False, False]
+    assert "Start the worker." in body(desk.get(START))
+    seen = body(sam.get(START))
     for text, is_said in (
         (wrong, True),
         ("An operator has to act.", True),
@@ -259,20 +259,20 @@ def test_start_pages_of_staff_say_that_all_is_well_only_from_the_checks(
     ):
         assert (text in seen) == is_said, text
     found[:] = [Info("PostgreSQL", "", "database")]
-    assert said(start) == [True, False, False]
-    assert said(PAGE) == said(start) == [False, True, False]
+    assert said(START) == [True, False, False]
+    assert said(PAGE) == said(START) == [False, True, False]
     monkeypatch.setattr(site, "KEPT", timedelta(0))
     monkeypatch.setattr(site, "WAIT_SECONDS", 0.1)
     end.clear()
-    assert said(start) == [False, False, True]
+    assert said(START) == [False, False, True]
     end.set()
     monkeypatch.setattr(site, "WAIT_SECONDS", 10.0)
-    assert well in body(sam.get(start))
+    assert well in body(sam.get(START))
     found[:] = [Error(wrong, "", "webhooks")]
-    assert said(start) == [True, False, False]
+    assert said(START) == [True, False, False]
     monkeypatch.setattr(site, "WAIT_SECONDS", 0.1)
     end.clear()
-    assert said(start) == [True, False, True]
+    assert said(START) == [True, False, True]
     end.set()
 
 

@@ -20,13 +20,10 @@ from tests.support import factories, staff, webhooks
 from tests.support.cast import form_of, indexes_of, page_of
 from tests.support.database import whole_database
 from tests.support.factories import Tenant
-from tests.support.staff import body
+from tests.support.staff import DELIVERIES, HOOKS, START, body
 from tests.support.webhooks import PUBLIC_URL, URL
 
-LIST = reverse("admin:webhooks_endpoint_changelist")
 NEW = reverse("admin:webhooks_endpoint_add")
-DELIVERIES = reverse("admin:webhooks_delivery_changelist")
-START = reverse("admin:index")
 
 
 @pytest.fixture
@@ -65,7 +62,7 @@ def test_webhook_creation_shows_the_secret_once_and_stores_it_encrypted(
     assert endpoint.enabled
     assert secrets.decrypt(endpoint.secret) == raw
     assert "no-store" in response.headers["Cache-Control"]
-    for url in (page_of(endpoint), LIST, START):
+    for url in (page_of(endpoint), HOOKS, START):
         assert raw not in body(ada.get(url))
     assert raw.removeprefix("whsec_") not in str(whole_database())
     entry = newest(Action.WEBHOOK_CREATED)
@@ -104,7 +101,7 @@ def test_workspace_may_have_twenty_webhooks(acme: Tenant, ada: Client) -> None:
 
 def test_webhook_change_of_name_address_and_events(hook: Endpoint, ada: Client) -> None:
     Endpoint.objects.update(failing_since=timezone.now(), label="CRM, production")
-    for url in (LIST, page_of(hook), page_of(hook, "edit")):
+    for url in (HOOKS, page_of(hook), page_of(hook, "edit")):
         assert "CRM, production" in body(ada.get(url))
     new = {"url": "https://new.example/?key=1", "types": ["document.sent"], "label": ""}
     for label in ("n" * 101, "dtd_" + "a" * 40, "a\x07b", "a\0b"):
@@ -186,7 +183,7 @@ def test_failing_webhook_says_why_and_what_waits_on_the_start_page_and_on_its_ow
 
 def test_pages_say_if_no_process_delivers(hook: Endpoint, acme: Tenant, ada: Client) -> None:
     delivery = webhooks.delivery(hook)
-    pages = (START, LIST, DELIVERIES, page_of(hook), page_of(delivery))
+    pages = (START, HOOKS, DELIVERIES, page_of(hook), page_of(delivery))
     text, live = "The service sends no webhooks at present.", "as soon as it is known"
     for url in pages:
         html = body(ada.get(url))
@@ -235,7 +232,7 @@ def test_webhook_deletion_erases_the_secrets_and_keeps_the_deliveries(
     for client in (ada, sam):
         html = body(client.get(page_of(hook)))
         assert f"open={delivery.pk}" in html
-        assert list(staff.shown(client, "", LIST).result_list) == []
+        assert list(staff.shown(client, "", HOOKS).result_list) == []
     for name in ("edit", "roll", "delete", "test", "again", "switch_on"):
         assert ada.post(page_of(hook, name)).status_code == 403
     assert ada.post(page_of(delivery, "again")).status_code == 403
@@ -305,7 +302,7 @@ def test_webhook_is_found_by_its_host_and_its_page_has_its_whole_url_and_buttons
     """`test_admin_isolation.py` has what support staff and operators must not see."""
     for client in (ada, sam):
         for text, found in (("hooks.example", [hook]), ("letmein", []), ("https", [])):
-            assert list(staff.shown(client, f"?q={text}", LIST).result_list) == found, text
+            assert list(staff.shown(client, f"?q={text}", HOOKS).result_list) == found, text
     assert "token=letmein" in body(ada.get(page_of(hook)))
     # No link presses a button.
     for name in ("switch_on", "test", "again"):
@@ -340,7 +337,7 @@ def test_two_webhooks_of_a_host_have_two_names_wherever_they_are_named(
     names = {f"{PUBLIC_URL} {str(hook.pk)[:8]}" for hook in hooks}
     assert {hook.name for hook in hooks} == names
     deliveries = [webhooks.delivered(hook) for hook in hooks]
-    for url in (LIST, START, DELIVERIES, staff.HISTORY):
+    for url in (HOOKS, START, DELIVERIES, staff.HISTORY):
         assert all(name in body(ada.get(url)) for name in names), url
     for hook, delivery in zip(hooks, deliveries, strict=True):
         assert f"<h1>{hook.name}</h1>" in body(ada.get(page_of(hook)))

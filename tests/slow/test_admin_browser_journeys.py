@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from django.urls import reverse
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
@@ -19,11 +18,10 @@ from tests.support.browser import Browser
 from tests.support.cast import page_of
 from tests.support.factories import Tenant
 from tests.support.server import Server, eventually
-from tests.support.staff import PASSWORD
+from tests.support.staff import NEW_KEY, PASSWORD, START
 from tests.support.webhooks import PUBLIC_URL, URL
 from workspaces.models import Membership, Workspace
 
-START = reverse("admin:index")
 EVE = "eve@initech.example"
 
 
@@ -55,7 +53,7 @@ def test_admin_signs_in_creates_copies_and_uses_a_key_and_never_sees_it_again(
         with browser.next_page():
             leave()
         assert raw not in browser.source
-    browser.open(reverse("admin:apikeys_apikey_add"))
+    browser.open(NEW_KEY)
     field = browser.find("#id_name")
     field.send_keys(Keys.CONTROL, "v")
     assert eventually(lambda: field.get_property("value")) == raw

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import httpx
 import pytest
-from django.urls import reverse
 
 from tests.support import factories, seals
 from tests.support.client import golden
@@ -17,10 +16,9 @@ from tests.support.factories import Tenant
 from tests.support.proxy import HOST
 from tests.support.receiver import delivering
 from tests.support.server import Server, eventually
-from tests.support.staff import signed_in
+from tests.support.staff import KEYS, signed_in
 
 PATHS = ("/me", "/documents", "/documents/{id}", "/documents/{id}/download")
-KEYS = reverse("admin:apikeys_apikey_changelist")
 LIMIT = 9.0  # seconds
 
 

@@ -32,7 +32,7 @@ from tests.support.client import Response, forget_requests, golden
 from tests.support.factories import Tenant
 from tests.support.proxy import HOST
 from tests.support.server import PATIENCE, Server, eventually
-from tests.support.staff import body
+from tests.support.staff import NEW_KEY, body
 
 
 def entries(*actions: str, **fields: Any) -> list[AuditEntry]:
@@ -222,9 +222,8 @@ def form_of(html: str) -> dict[str, str]:
 
 
 def create_key(client: Client, name: str = "CRM sync", **fields: str) -> Any:
-    page = reverse("admin:apikeys_apikey_add")
-    form = form_of(body(client.get(page)))
-    return client.post(page, {**form, "name": name, "expires": "never", **fields})
+    form = form_of(body(client.get(NEW_KEY)))
+    return client.post(NEW_KEY, {**form, "name": name, "expires": "never", **fields})
 
 
 def raw_of(response: Any) -> str:

@@ -16,6 +16,16 @@ from tests.support.database import backdated
 from tests.support.factories import at
 from workspaces.models import Membership, Workspace
 
+START = reverse("admin:index")
+SEARCH = reverse("admin:search")
+SECURITY = reverse("admin:security")
+KEYS = reverse("admin:apikeys_apikey_changelist")
+NEW_KEY = reverse("admin:apikeys_apikey_add")
+REFUSED = reverse("admin:usage_refusedrequest_changelist")
+HOOKS = reverse("admin:webhooks_endpoint_changelist")
+DELIVERIES = reverse("admin:webhooks_delivery_changelist")
+WORKSPACES = reverse("admin:workspaces_workspace_changelist")
+ACCOUNTS = reverse("admin:auth_user_changelist")
 HISTORY = reverse("admin:audit_auditentry_changelist")
 EXPORT = reverse("admin:audit_auditentry_export")
 DOCUMENTS = reverse("admin:documents_document_changelist")
@@ -47,7 +57,7 @@ def signed_in(user: User) -> Client:
 
 def is_signed_in(client: Client) -> bool:
     """By a page that asks the database for little."""
-    return client.get(reverse("admin:security")).status_code == 200
+    return client.get(SECURITY).status_code == 200
 
 
 def not_recent(client: Client) -> Client:

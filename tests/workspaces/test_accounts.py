@@ -18,7 +18,7 @@ from audit.models import Action, AuditEntry
 from tests.support import factories, server
 from tests.support.database import no_entries
 from tests.support.server import ROOT
-from tests.support.staff import body, signed_in
+from tests.support.staff import START, body, signed_in
 from workspaces.accounts.recording import NOT_CONFIRMED
 
 OLGA = "olga@operators.example"
@@ -63,7 +63,7 @@ def test_operator_ends_a_password_and_passes_a_link_on(desk: Client, bob: User) 
     [link] = re.findall(r"http://testserver(/admin/reset/first-\S+/)<", body(desk.post(url)))
     bob.refresh_from_db()
     assert not bob.has_usable_password()
-    assert session.get(reverse("admin:index")).status_code == 302
+    assert session.get(START).status_code == 302
     assert told() == [(Action.PASSWORD_CHANGED, BOB, OLGA, "")]
     entry = AuditEntry.objects.latest("id")
     assert (entry.address, len(entry.request_id)) == ("127.0.0.1", 32)

@@ -16,7 +16,7 @@ from tests.support import factories, staff
 from tests.support.cast import page_of
 from tests.support.database import refused_at_once
 from tests.support.factories import Tenant
-from tests.support.staff import PASSWORD, body, told
+from tests.support.staff import ACCOUNTS, PASSWORD, START, body, told
 from workspaces import changes
 from workspaces.accounts.passwords import FirstPassword
 from workspaces.accounts.recording import NOT_CONFIRMED
@@ -25,7 +25,6 @@ from workspaces.admin.staff import MakeOperator
 from workspaces.models import ConfirmedAddress, Membership
 from workspaces.permissions import is_operator
 
-LIST = reverse("admin:auth_user_changelist")
 ADD = reverse("admin:auth_user_add")
 OLGA = "olga@operators.example"
 NEW = {"email": "Eve@Support.example", "first_name": "Eve", "last_name": "Ek"}
@@ -43,8 +42,8 @@ def test_accounts_are_found_by_role_and_state(acme: Tenant, desk: Client) -> Non
         ("state=deactivated", [closed]),
         ("role=nobody", [acme.admin, bob, closed, olga, sam]),
     ):
-        assert list(staff.shown(desk, f"?{query}", LIST).result_list) == found, query
-    html = body(desk.get(LIST))
+        assert list(staff.shown(desk, f"?{query}", ACCOUNTS).result_list) == found, query
+    html = body(desk.get(ACCOUNTS))
     for words in ("Filter by role", "Filter by state", ">Operators<", ">Deactivated<"):
         assert words in html
 
@@ -62,7 +61,7 @@ def test_new_account_sets_its_password_with_a_link_that_is_shown_once(desk: Clie
     assert (is_support_staff(eve), is_operator(eve)) == (False, False)  # no second factor yet
     again = desk.post(ADD, NEW)
     assert "There is an account with this e-mail address already." in body(again)
-    for response in (again, desk.get(page_of(eve)), desk.get(LIST)):
+    for response in (again, desk.get(page_of(eve)), desk.get(ACCOUNTS)):
         assert link.split("/")[-2] not in body(response)
     form: Any = (client := Client()).get(link, follow=True)
     passwords = {"new_password1": PASSWORD, "new_password2": PASSWORD}
@@ -138,7 +137,7 @@ def test_right_is_given_by_no_tick_but_with_a_reason_and_the_name_typed_and_ende
 def test_account_is_deactivated_after_a_question(acme: Tenant, desk: Client, ada: Client) -> None:
     staff.member(acme.workspace, "bob@acme.example", "ADMIN")
     desk.get(page_of(acme.admin, "deactivate"))
-    assert ada.get(reverse("admin:index")).status_code == 200
+    assert ada.get(START).status_code == 200
     desk.post(page_of(acme.admin, "deactivate"), {"deactivate": "yes"})
     assert ada.get(page_of(acme.admin)).status_code == 302
     assert acme.get("/me").status == 200

@@ -27,7 +27,7 @@ from tests.support.database import whole_database
 from tests.support.factories import Tenant
 from tests.support.proxy import Proxy
 from tests.support.server import PATIENCE
-from tests.support.staff import PASSWORD, give_password, signed_in
+from tests.support.staff import PASSWORD, START, give_password, signed_in
 from workspaces.accounts import invitations
 from workspaces.accounts.logins import with_login
 from workspaces.accounts.passwords import link
@@ -37,7 +37,6 @@ from workspaces.models import Session
 pytestmark = pytest.mark.usefixtures("still_windows")
 
 LOGIN = reverse("admin:login")
-INDEX = reverse("admin:index")
 WRONG = "wrong"
 
 
@@ -47,7 +46,7 @@ def ada(acme: Tenant) -> User:
 
 
 def sign_in(login: str, password: str = WRONG, address: str = "192.0.2.1") -> Any:
-    form = {"username": login, "password": password, "next": INDEX}
+    form = {"username": login, "password": password, "next": START}
     return Client(REMOTE_ADDR=address).post(LOGIN, form)
 
 
@@ -133,7 +132,7 @@ def known_browser(user: User) -> Client:
 
 
 def attempt(browser: Client, user: User, password: str = WRONG) -> int:
-    form = {"username": user.username, "password": password, "next": INDEX}
+    form = {"username": user.username, "password": password, "next": START}
     return browser.post(LOGIN, form).status_code
 
 
@@ -146,7 +145,7 @@ def exhaust(user: User) -> None:
 
 def test_login_of_a_known_browser_has_a_limit_of_its_own(ada: User) -> None:
     browser, other = known_browser(ada), known_browser(ada)
-    assert browser.get(INDEX).status_code == 302  # the cookie signs in to nothing
+    assert browser.get(START).status_code == 302  # the cookie signs in to nothing
     for secret in (PASSWORD, ada.password):
         assert secret not in browser.cookies["known_browser"].value
     exhaust(ada)
@@ -218,7 +217,7 @@ def test_passwords_of_strangers_are_hashed_one_at_once_and_stop_no_page(
         assert all(SlowHasher.begun.acquire(timeout=PATIENCE) for _ in guesses)
         for response in (*stranger_at_each_door(acme), guesser.post(LOGIN, {})):
             assert (response.status_code, response["Retry-After"]) == (429, "2")
-        assert page.get(INDEX).status_code == 200
+        assert page.get(START).status_code == 200
         assert attempt(browser, ada, PASSWORD) == 302
         SlowHasher.may_end.set()
         assert [each.result() for each in guesses] == [200] * 3

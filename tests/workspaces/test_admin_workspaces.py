@@ -15,12 +15,11 @@ from tests.support import factories, staff
 from tests.support.cast import entries, page_of, text_of
 from tests.support.database import refused_at_once
 from tests.support.factories import Tenant
-from tests.support.staff import body, told
+from tests.support.staff import SEARCH, START, WORKSPACES, body, told
 from tests.support.usage import used
 from workspaces import changes
 from workspaces.models import Membership, Workspace
 
-LIST = reverse("admin:workspaces_workspace_changelist")
 ADD = reverse("admin:workspaces_workspace_add")
 OLGA = "olga@operators.example"
 
@@ -31,7 +30,7 @@ OLGA = "olga@operators.example"
 def test_workspace_page_of_its_admin(acme: Tenant, ada: Client) -> None:
     """`test_admin_isolation.py` has what strangers and members must not see or do."""
     staff.member(acme.workspace, "bob@acme.example")
-    response = ada.get(LIST, follow=True)
+    response = ada.get(WORKSPACES, follow=True)
     assert response.redirect_chain == [(page_of(acme.workspace), 302)]
     html = body(response)
     for text in ("Acme", "Pro", acme.admin.username, "bob@acme.example", str(acme.workspace.pk)):
@@ -44,7 +43,7 @@ def test_workspace_page_of_its_admin(acme: Tenant, ada: Client) -> None:
 
 
 def test_workspaces_are_listed_for_support(acme: Tenant, frozen: Tenant, sam: Client) -> None:
-    listed = body(sam.get(LIST))
+    listed = body(sam.get(WORKSPACES))
     for text in ("Filter by state", ">Suspended</a>", "Acme · 00000001", "Frozen · 00000001"):
         assert text in listed
     assert sam.get(ADD).status_code == 403
@@ -57,7 +56,7 @@ def test_mailbox_of_a_user_leads_on_to_the_documents_that_it_received(
     link = f"{staff.DOCUMENTS}?q={quote(login)}"
     within = f"&amp;workspace_id__exact={acme.workspace.pk}"
     for client, narrowed in ((sam, within), (desk, "")):
-        page = client.post(reverse("admin:search"), {"q": login})["Location"]
+        page = client.post(SEARCH, {"q": login})["Location"]
         assert f'href="{link}{narrowed}"' in body(client.get(page))
 
 
@@ -134,7 +133,7 @@ def test_admin_of_a_suspended_workspace_is_told_why_and_whom_to_ask(
     assert reason in warning
     assert "Requests with its keys get the status 403." in warning
     assert f"To have it reinstated, write to {whom}." in warning
-    text = text_of(body(ada.get(reverse("admin:index"))))
+    text = text_of(body(ada.get(START)))
     assert "Acme is suspended: its keys are refused until it is reinstated." in text
     assert ("Its plan does not include the API either." in text) == (plan == "FREE")
 
@@ -143,13 +142,13 @@ def test_user_without_documents_is_told_whom_to_ask_or_to_set_up_a_second_factor
     acme: Tenant, umbrella: Tenant
 ) -> None:
     bob = staff.signed_in(staff.member(acme.workspace, "bob@acme.example"))
-    html = text_of(body(bob.get(reverse("admin:index"))))
+    html = text_of(body(bob.get(START)))
     assert "documents, keys and log are for its admins. " in html
     assert f"Ask an admin of your workspace to make you one too. Acme: {acme.admin}" in html
     assert str(umbrella.admin) not in html
     assert "second factor" not in html
     new = factories.user("new@service.example", is_staff=True)
-    html = text_of(body(staff.signed_in(new).get(reverse("admin:index"))))
+    html = text_of(body(staff.signed_in(new).get(START)))
     assert "set up a second factor" in html
     assert "an admin of your workspace" not in html
 

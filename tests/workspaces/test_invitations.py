@@ -17,7 +17,7 @@ from tests.support import factories, staff
 from tests.support.factories import Tenant
 from tests.support.fixtures import AccessLog
 from tests.support.mails import sent
-from tests.support.staff import body, give_password, told
+from tests.support.staff import START, body, give_password, told
 from workspaces.accounts import invitation_views, invitations
 from workspaces.accounts.recording import NOT_CONFIRMED
 from workspaces.accounts.throttle import Limit
@@ -114,7 +114,7 @@ def test_invited_user_chooses_a_password_and_is_a_member_then(acme: Tenant) -> N
     assert f"{staff.operator()} invites {EVE} as admin" in body(eve.get(PAGE))
     assert not User.objects.filter(username=EVE).exists()
     response = eve.post(PAGE, ACCOUNT, follow=True)
-    assert response.redirect_chain == [(reverse("admin:index"), 302)]  # signed in
+    assert response.redirect_chain == [(START, 302)]  # signed in
     assert "You are now an admin of Acme." in body(response)
     account = User.objects.get(username=EVE)
     assert account.check_password(SECRET)
@@ -129,7 +129,7 @@ def test_invited_user_chooses_a_password_and_is_a_member_then(acme: Tenant) -> N
         (Action.LOGIN, EVE, "", ""),
     ]
     assert ConfirmedAddress.of(account) is None
-    form = {"username": EVE, "password": SECRET, "next": reverse("admin:index")}
+    form = {"username": EVE, "password": SECRET, "next": START}
     assert Client().post(reverse("admin:login"), form).status_code == 302
 
 
@@ -139,7 +139,7 @@ def test_invited_user_who_needs_a_second_factor_sets_it_up_next(
     eve = opened(link(acme))
     settings.SECOND_FACTOR = "admins"
     assert eve.post(PAGE, ACCOUNT)["Location"] == reverse("admin:login_set_up")
-    assert eve.get(reverse("admin:index")).status_code == 302
+    assert eve.get(START).status_code == 302
 
 
 def test_invitation_that_was_sent_by_mail_confirms_the_address(acme: Tenant, settings: Any) -> None:

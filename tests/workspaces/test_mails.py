@@ -27,14 +27,13 @@ from tests.support.factories import Tenant
 from tests.support.mails import arrived, sent
 from tests.support.receiver import delivering
 from tests.support.server import eventually
-from tests.support.staff import body
+from tests.support.staff import SECURITY, body
 from tests.support.usage import refused
 from workspaces import changes, mails
 from workspaces.accounts import recovery_codes, rights, second_factor
 from workspaces.models import Mail, NoMails
 
 BASE = "https://api.acme.example"
-SECURITY = reverse("admin:security")
 LINK = "/admin/reset/MQ/secret-token/"
 ADA, BOB, OLGA = "admin@acme.example", "bob@acme.example", "olga@operators.example"
 

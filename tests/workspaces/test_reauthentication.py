@@ -18,14 +18,13 @@ from config.console.reauthentication import password_needed
 from events.webhooks.models import Endpoint
 from tests.support import factories, staff, webhooks
 from tests.support.factories import Tenant
-from tests.support.staff import PASSWORD, give_password
+from tests.support.staff import NEW_KEY, PASSWORD, START, give_password
 from workspaces.accounts.throttle import SIGNED_IN
 from workspaces.models import Invitation, Membership, Workspace
 
 pytestmark = pytest.mark.usefixtures("still_windows")
 
 CONFIRM = reverse("admin:confirm_password")
-INDEX = reverse("admin:index")
 SENSITIVE = "/admin/apikeys/apikey/add/?workspace=1"
 
 
@@ -67,7 +66,7 @@ def test_old_sign_in_leads_to_the_page_that_asks_again_and_back(client: Client) 
 def test_no_key_or_webhook_changes_without_a_recent_sign_in(client: Client, acme: Tenant) -> None:
     hook = webhooks.endpoint(acme)
     urls = [
-        reverse("admin:apikeys_apikey_add"),
+        NEW_KEY,
         reverse("admin:apikeys_apikey_roll", args=[acme.key.pk]),
         reverse("admin:webhooks_endpoint_add"),
         *(
@@ -94,7 +93,7 @@ def hidden(response: Any) -> dict[str, str]:
 def test_form_that_was_sent_too_late_is_sent_after_the_password(
     client: Client, acme: Tenant
 ) -> None:
-    url = reverse("admin:apikeys_apikey_add")
+    url = NEW_KEY
     opened = hidden(staff.signed_in(acme.admin).get(url))
     opened |= {"name": "CRM <sync>", "expires": "90"}
     form = {**opened, "some-token": "x", "other": acme.raw}
@@ -184,7 +183,7 @@ def test_no_file_is_sent_without_a_recent_sign_in(client: Client, acme: Tenant) 
 def test_page_that_asks_again_leads_to_no_other_site(client: Client) -> None:
     for url in ("https://evil.example/", "//evil.example", "javascript:alert(1)", "/\\evil.x", ""):
         response = client.post(CONFIRM, {"confirm-password": PASSWORD, "next": url})
-        assert response["Location"] == INDEX, url
+        assert response["Location"] == START, url
 
 
 def test_wrong_passwords_of_a_signed_in_user_have_one_limit_and_are_recorded(ada: User) -> None:

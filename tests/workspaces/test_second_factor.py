@@ -20,15 +20,21 @@ from django_otp.plugins.otp_totp.models import TOTPDevice
 from audit.models import Action, AuditEntry
 from tests.support import factories, staff
 from tests.support.factories import Tenant
-from tests.support.staff import PASSWORD, body, give_password, is_signed_in
+from tests.support.staff import (
+    ACCOUNTS,
+    PASSWORD,
+    SECURITY,
+    START,
+    body,
+    give_password,
+    is_signed_in,
+)
 from workspaces.accounts import recovery_codes, steps
 
 pytestmark = pytest.mark.usefixtures("still_windows")
 
 LOGIN, CODE, SET_UP = (reverse(f"admin:{n}") for n in ("login", "login_code", "login_set_up"))
-INDEX, SECURITY = reverse("admin:index"), reverse("admin:security")
 APP, CODES, REMOVE = (reverse(f"admin:security_{n}") for n in ("app", "codes", "remove"))
-ACCOUNTS = reverse("admin:auth_user_changelist")
 
 
 @pytest.fixture(autouse=True)
@@ -56,7 +62,7 @@ def code(device: TOTPDevice, later: int = 0) -> str:
     return f"{totp(device.bin_key, drift=later):06d}"
 
 
-def enter_password(user: User, next_url: str = INDEX) -> tuple[Client, str]:
+def enter_password(user: User, next_url: str = START) -> tuple[Client, str]:
     """A browser after the password, and where it is led to."""
     client = Client()
     form = {"username": user.username, "password": PASSWORD, "next": next_url}
@@ -97,7 +103,7 @@ def test_code_is_asked_for_after_the_password_and_leads_where_one_wanted_to_go(o
 def test_half_signed_in_session_opens_no_page(olga: User) -> None:
     app(olga)
     client, _ = enter_password(olga)
-    urls = [INDEX, ACCOUNTS, SECURITY, APP, CODES, REMOVE, reverse("admin:password_change")]
+    urls = [START, ACCOUNTS, SECURITY, APP, CODES, REMOVE, reverse("admin:password_change")]
     for url in [*urls, reverse("admin:confirm_password")]:
         for method in (client.get, client.post):
             response: Any = method(url, {"start": "yes", "confirmed": "yes"})
@@ -241,7 +247,7 @@ def signed_in(user: User) -> Client:
 def test_session_of_a_new_operator_ends_until_there_is_a_second_factor(ada: User) -> None:
     client = signed_in(ada)
     User.objects.filter(pk=ada.pk).update(is_superuser=True)
-    assert client.get(INDEX)["Location"].startswith(LOGIN)
+    assert client.get(START)["Location"].startswith(LOGIN)
     assert client.get(LOGIN)["Location"] == LOGIN
     assert "_auth_user_id" not in client.session
     assert enter_password(ada)[1] == SET_UP

@@ -14,12 +14,11 @@ from audit.models import Action, AuditEntry
 from tests.support import staff
 from tests.support.factories import Tenant
 from tests.support.fixtures import AccessLog
-from tests.support.staff import is_signed_in
+from tests.support.staff import SECURITY, START, is_signed_in
 from workspaces import changes
 from workspaces.accounts import sessions
 from workspaces.models import Session
 
-INDEX = reverse("admin:index")
 Wait = Callable[[float], None]
 
 
@@ -56,8 +55,8 @@ def test_session_ends_a_working_day_after_sign_in(acme: Tenant, wait: Wait) -> N
 
 
 def test_access_log_names_a_page_s_user(acme: Tenant, access_log: AccessLog) -> None:
-    staff.signed_in(acme.admin).get(INDEX)
-    Client().get(INDEX)
+    staff.signed_in(acme.admin).get(START)
+    Client().get(START)
     page, anonymous = access_log()
     assert page["user"] == str(acme.admin.pk)
     assert anonymous["user"] is None
@@ -76,7 +75,6 @@ def test_signing_out_is_recorded_and_ends_the_session(acme: Tenant, ada: Client)
 FIREFOX = "Mozilla/5.0 (Windows NT 10.0; rv:140.0) Gecko/20100101 Firefox/140.0"
 SAFARI = "Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X) Version/18.0 Mobile Safari/604.1"
 EDGE = "Mozilla/5.0 (X11; Linux x86_64) Chrome/140.0.0.0 Safari/537.36 Edg/140.0.0.0"
-SECURITY = reverse("admin:security")
 
 
 def opened(user: User, user_agent: str, address: str = "192.0.2.7") -> Client:
