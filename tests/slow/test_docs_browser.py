@@ -12,7 +12,7 @@ from selenium.webdriver.support.select import Select
 
 from config.docs.pages import PAGES
 from tests.support import factories
-from tests.support.browser import WIDTHS, Browser
+from tests.support.browser import CHECKED, WIDTHS, Browser
 from tests.support.factories import Tenant
 from tests.support.server import eventually
 
@@ -45,8 +45,6 @@ MOST_BYTES = 200 * 1024  # of a page with all that it loads, without compression
 MOST_HEIGHT = 4000  # pixels
 RESPONSE = "#content .response"
 PATHS = [*(f"/api/docs/{page.path}".rstrip("/") for page in PAGES), "/api/docs/find?q=document"]
-# axe looks at each page in one of these, in turn.
-SCHEME_OF = {"wide": "light", "phone": "dark"}
 
 
 @pytest.fixture
@@ -96,23 +94,18 @@ def responds(page: Browser, *texts: str) -> bool:
 
 
 def test_docs_pages_are_small_and_readable_in_each_width(page: Browser) -> None:
-    schemes = itertools.cycle(SCHEME_OF)
+    turns = itertools.cycle(CHECKED.items())  # axe looks at each page once
     for path in PATHS:
-        checked = next(schemes)
+        checked, scheme = next(turns)
         page.open(path)
         assert page.driver.execute_script(BYTES) < MOST_BYTES, path
-        for kind, width in WIDTHS.items():
-            mobile = width < WIDTHS["wide"]
-            size = {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": mobile}
-            page.cdp("Emulation.setDeviceMetricsOverride", **size)
+        for kind, width in page.widths():
             assert page.driver.execute_script(CUT) == [], (path, kind)
             if width >= WIDTHS["phone"]:
                 height = page.driver.execute_script("return document.documentElement.scrollHeight")
                 assert height <= MOST_HEIGHT, (path, kind)
             if kind == checked:
-                with page.preferring(SCHEME_OF[kind]):
-                    assert page.violations() == [], (path, kind)
-        page.cdp("Emulation.clearDeviceMetricsOverride")
+                assert page.violations(scheme) == [], (path, kind)
 
 
 def test_docs_page_shows_the_responses_of_the_reader_s_workspace_and_keeps_no_key(

@@ -9,7 +9,7 @@ import contextlib
 import itertools
 import os
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -31,7 +31,7 @@ from tests.support.server import Server, eventually
 SCREENSHOTS = data_dir() / "tests" / "screenshots"
 WIDTHS = {"wide": 1280, "small": 1024, "tablet": 820, "phone": 390, "narrow": 320}  # CSS pixels
 SCHEMES = ("light", "dark")
-CHECKED = {"wide": ("light",), "phone": ("dark",)}  # axe takes a third of a second
+CHECKED = {"wide": "light", "phone": "dark"}  # axe takes a third of a second
 PICTURED = ("wide", "phone")
 AXE = Path(axe_playwright_python.__file__).parent / "axe.min.js"
 RUN_AXE = """
@@ -149,31 +149,35 @@ class Browser:
     def cdp(self, command: str, **parameters: Any) -> Any:
         return self.driver.execute_cdp_cmd(command, parameters)
 
-    def check_layout(self, name: str, checked: Mapping[str, Sequence[str]] = CHECKED) -> None:
+    def widths(self) -> Iterator[tuple[str, int]]:
+        """The name of each width, and how many CSS pixels it is; the window has it meanwhile."""
+        for kind, width in WIDTHS.items():
+            size = {"width": width, "height": 800, "deviceScaleFactor": 1}
+            self.cdp("Emulation.setDeviceMetricsOverride", **size, mobile=width < WIDTHS["wide"])
+            yield kind, width
+        self.cdp("Emulation.clearDeviceMetricsOverride")
+
+    def check_layout(self, name: str, checked: Mapping[str, str] = CHECKED) -> None:
         """The page fits in each width, is accessible, and keeps to its policy.
 
         Keeps pictures of it if they are wanted.
 
         Args:
-            checked: the colour schemes in which axe-core checks it, by width.
+            checked: the widths in which axe-core checks it, each with a colour scheme.
         """
-        for kind, width in WIDTHS.items():
-            size = {"width": width, "height": 800, "deviceScaleFactor": 1}
-            self.cdp("Emulation.setDeviceMetricsOverride", **size, mobile=width < WIDTHS["wide"])
+        for kind, width in self.widths():
             assert eventually(partial(self._fits, width)), f"{name} does not fit in {width}"
-            for scheme in checked.get(kind, ()):
-                with self.preferring(scheme):
-                    found = self.violations()
-                    assert found == [], f"{name}, {kind}, {scheme}: {found}"
+            if scheme := checked.get(kind):
+                assert self.violations(scheme) == [], (name, kind, scheme)
             if self.pictures and kind in PICTURED:
                 self._keep_pictures(f"{name}-{kind}")
-        self.cdp("Emulation.clearDeviceMetricsOverride")
         assert self.refused_by_policy() == [], name
 
-    def violations(self) -> list[str]:
+    def violations(self, scheme: str) -> list[str]:
         """What axe-core finds on the page: WCAG 2.2 A and AA, and its best practices."""
         self.driver.execute_script("'axe' in window || loadAxe()")
-        return list(self.driver.execute_async_script(RUN_AXE))
+        with self.preferring(scheme):
+            return list(self.driver.execute_async_script(RUN_AXE))
 
     def refused_by_policy(self) -> list[str]:
         """What the content security policy has refused since the last call."""
