@@ -304,6 +304,7 @@ def test_invitation_that_does_not_exist_is_no_error(db: None) -> None:
     assert Client().delete(PAGE).status_code == 405
 
 
+@pytest.mark.usefixtures("still_windows")
 def test_invitations_are_throttled(acme: Tenant, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(invitation_views, "WRONG_LINKS", Limit("invitation", 2))
     url = link(acme)
