@@ -9,8 +9,7 @@ from audit.models import Action, AuditEntry
 from config.console.lists import page_after
 from tests.support.cast import nodes, plan
 from tests.support.factories import Tenant, at, uid
-from tests.support.staff import HISTORY, SEARCH, analyze, asked, happened, signed_in
-from workspaces.models import Membership, Workspace
+from tests.support.staff import HISTORY, SEARCH, admin_of_more, analyze, asked, happened, signed_in
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("as_owner")]  # ANALYZE
 
@@ -67,10 +66,7 @@ def indexes(queries: list[str], query: str = "") -> set[str]:
 
 def admin_of(tenant: Tenant, several: int) -> Client:
     """The tenant's admin, who is an admin of so many workspaces."""
-    made = Workspace.objects.bulk_create(Workspace(name=f"Z {n}") for n in range(several - 1))
-    Membership.objects.bulk_create(
-        Membership(workspace=each, user=tenant.admin, role="ADMIN") for each in made
-    )
+    admin_of_more(tenant.admin, several - 1)
     analyze("workspaces_workspace", "workspaces_membership")
     return signed_in(tenant.admin)
 

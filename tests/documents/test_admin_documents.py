@@ -17,19 +17,9 @@ from tests.support.staff import DOCUMENTS, HISTORY, body, shown, signed_in, supp
 
 @pytest.fixture
 def lease(acme: Tenant) -> Document:
-    """A document on which one of two has signed, and two more are in copy."""
-    document = factories.document(
-        acme.workspace,
-        "PARTIALLY_SIGNED",
-        title="Lease <b>",
-        created_at=at("2026-03-01 09:00:00"),
-        deleted_at=at("2026-03-05 10:00:00"),
-    )
-    factories.recipient(document, "SIGNER", "SIGNED", email="ada@example.com", order=1)
-    factories.recipient(document, "APPROVER", "SENT", email="bob@example.com", order=2)
-    factories.recipient(document, "CC", "SENT", email="cy@example.com", order=3)
-    factories.recipient(document, "VIEWER", "SENT", email="di@example.com", order=3)
-    return document
+    """A document that is deleted."""
+    deleted_at = at("2026-03-05 10:00:00")
+    return factories.document(acme.workspace, title="Lease <b>", deleted_at=deleted_at)
 
 
 def test_documents_admin_shows_nothing_unasked_and_finds_titles_within_a_workspace(

@@ -6,7 +6,6 @@ import pytest
 from django.contrib.auth.hashers import PBKDF2PasswordHasher
 from django.contrib.auth.models import User
 from django.urls import reverse
-from django_otp.oath import totp
 from django_otp.plugins.otp_totp.models import TOTPDevice
 
 from tests.support import staff
@@ -14,7 +13,7 @@ from tests.support.browser import Browser
 from tests.support.factories import Tenant
 from tests.support.fixtures import Shared
 from tests.support.server import Server
-from tests.support.staff import PASSWORD
+from tests.support.staff import PASSWORD, code
 from workspaces.accounts import recovery_codes
 from workspaces.models import Session
 
@@ -48,10 +47,6 @@ def enter_password(browser: Browser, user: User) -> None:
 def enter_code(browser: Browser, text: str) -> None:
     """The field has the focus."""
     browser.submit(browser.driver.switch_to.active_element, text)
-
-
-def code(device: TOTPDevice) -> str:
-    return f"{totp(device.bin_key):06d}"
 
 
 def test_operator_sets_up_a_second_factor_and_signs_in_with_it(browser: Browser) -> None:

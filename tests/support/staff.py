@@ -8,6 +8,8 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
+from django_otp.oath import totp
+from django_otp.plugins.otp_totp.models import TOTPDevice
 
 from audit.models import AuditEntry
 from config.console import reauthentication
@@ -47,6 +49,15 @@ def member(workspace: Workspace, login: str, role: str = "MEMBER") -> User:
     user = factories.user(login, is_staff=True)
     Membership.objects.create(workspace=workspace, user=user, role=role)
     return user
+
+
+def admin_of_more(user: User, count: int) -> list[Workspace]:
+    """Makes so many workspaces that the user is an admin of."""
+    made = Workspace.objects.bulk_create(Workspace(name=f"Z {n}") for n in range(count))
+    Membership.objects.bulk_create(
+        Membership(workspace=each, user=user, role="ADMIN") for each in made
+    )
+    return made
 
 
 def signed_in(user: User) -> Client:
@@ -129,6 +140,11 @@ def analyze(*tables: str) -> None:
     with connection.cursor() as cursor:
         for table in tables:
             cursor.execute(f"ANALYZE {table}")
+
+
+def code(device: TOTPDevice, later: int = 0) -> str:
+    """What an app shows now, or some half minutes later."""
+    return f"{totp(device.bin_key, drift=later):06d}"
 
 
 def give_password(user: User, password: str = PASSWORD) -> User:

@@ -13,7 +13,6 @@ from django.core.management import call_command
 from django.db import connection
 from django.test import Client
 from django.urls import reverse
-from django_otp.oath import totp
 from django_otp.plugins.otp_static.models import StaticDevice, StaticToken
 from django_otp.plugins.otp_totp.models import TOTPDevice
 
@@ -26,6 +25,7 @@ from tests.support.staff import (
     SECURITY,
     START,
     body,
+    code,
     give_password,
     is_signed_in,
 )
@@ -55,11 +55,6 @@ def ada(acme: Tenant) -> User:
 def app(user: User) -> TOTPDevice:
     device: TOTPDevice = TOTPDevice.objects.create(user=user, name="app")
     return device
-
-
-def code(device: TOTPDevice, later: int = 0) -> str:
-    """What the app shows now, or some half minutes later."""
-    return f"{totp(device.bin_key, drift=later):06d}"
 
 
 def enter_password(user: User, next_url: str = START) -> tuple[Client, str]:
