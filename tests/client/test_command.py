@@ -306,7 +306,7 @@ def test_dtd_watch_goes_on_after_an_outage_and_ends_after_a_refusal(
         front.stop()
     assert "Connection refused. Trying again.\n" in printed
     assert "responded with 502. Trying again.\n" in printed
-    assert len(re.findall(r"^2026-\S+  document\.completed ", printed, re.MULTILINE)) == 1
+    assert len(re.findall(r"^\d{4}-\S+  document\.completed ", printed, re.MULTILINE)) == 1
     *_, cursor, end = printed.splitlines()
     assert cursor.startswith("To go on from here: --after ")
     assert end.startswith("dtd: A valid API key is required.")
