@@ -15,6 +15,17 @@ CREATE OR REPLACE FUNCTION documents_beginnings(word text) RETURNS SETOF text
     SELECT left(word, length) FROM unnest('{1, 2, 4, 6, 8, 12, 16}'::int[]) AS length WHERE length <= length(word)
 $$;
 
+-- The words of a title that is searched for: a part of each folded title that has the word, and the longest
+-- beginnings that are its tokens.
+CREATE OR REPLACE FUNCTION documents_asked_words(title text, OUT part text, OUT beginnings text[]) RETURNS SETOF record
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT CASE WHEN asked ^@ U&'\E000' THEN substr(asked, 2) ELSE ' ' || asked END, ARRAY(
+        SELECT (array_agg(beginning ORDER BY length(beginning) DESC))[1]
+        FROM public.documents_words(asked) AS word, public.documents_beginnings(word) AS beginning GROUP BY word
+    )
+    FROM (SELECT DISTINCT left(unnest(string_to_array(btrim(public.documents_folded(title)), ' ')), 60)) AS words (asked)
+$$;
+
 -- The same text is another token in another workspace: one that is large never slows down the others.
 CREATE OR REPLACE FUNCTION documents_token(workspace uuid, token text) RETURNS bigint
     LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN hashtextextended(lower(token), uuid_hash_extended(workspace, 0));
@@ -152,5 +163,6 @@ BEGIN
 END
 $do$;
 
-GRANT EXECUTE ON FUNCTION documents_words(text), documents_beginnings(text), documents_token(uuid, text),
-    documents_made_searchable(uuid[]), documents_findable(uuid), documents_write_searchable(uuid[], boolean) TO PUBLIC;
+GRANT EXECUTE ON FUNCTION documents_words(text), documents_beginnings(text), documents_asked_words(text),
+    documents_token(uuid, text), documents_made_searchable(uuid[]), documents_findable(uuid),
+    documents_write_searchable(uuid[], boolean) TO PUBLIC;

@@ -14,15 +14,6 @@ from documents.search.parameters import WORDS_EXPECTED, WORDS_MAX, Range, Search
 DAYS_MAX = 31  # of a range that is found by the tokens of its days
 HAS_WORDS = "folded_title LIKE ALL (%(patterns)s::text[])"
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_WORDS = r"""
-    SELECT CASE WHEN text ^@ U&'\E000' THEN substr(text, 2) ELSE ' ' || text END, ARRAY(
-        SELECT (array_agg(beginning ORDER BY length(beginning) DESC))[1]
-        FROM documents_words(text) AS word, documents_beginnings(word) AS beginning GROUP BY word
-    )
-    FROM (SELECT DISTINCT
-        left(unnest(string_to_array(btrim(documents_folded(%(title)s)), ' ')), 60)
-    ) AS asked (text)
-"""
 
 
 class Word(NamedTuple):
@@ -34,7 +25,7 @@ class Word(NamedTuple):
 
 def words_of(title: str) -> list[Word]:
     """The words of a title. Raises InvalidParameter if it has none, or too many."""
-    found = fetch(_WORDS, {"title": title}, Word)
+    found = fetch("SELECT * FROM documents_asked_words(%(title)s)", {"title": title}, Word)
     if not 1 <= len(found) <= WORDS_MAX:
         raise InvalidParameter("title", WORDS_EXPECTED)
     return found
@@ -78,19 +69,22 @@ def holds(asked: Search) -> Iterator[str]:
         )"""  # noqa: S608 - made of constants
 
 
-def tokens(asked: Search, words: list[Word], given: dict[str, Any]) -> list[list[str]]:
-    """Groups of tokens: what matches has one of each, but may be without a word of its title.
+def tokens(
+    asked: Search, words: list[Word], given: dict[str, Any]
+) -> tuple[list[str], dict[str, list[str]]]:
+    """Tokens that all matches have, and groups of which each has one; `given` has the values.
 
-    A long range has no tokens. `given` is what `values` returned.
+    What has them may be without a word of its title. A long range has no tokens.
     """
-    found = [[f"title {beginning}"] for word in words for beginning in word.beginnings]
+    all_of = [f"title {beginning}" for word in words for beginning in word.beginnings]
+    any_of = {}
     if asked.statuses:
-        found.append([f"status {status}" for status in asked.statuses])
+        any_of["of_status"] = [f"status {status}" for status in asked.statuses]
     if asked.recipient or asked.recipient_status:
         both = product(given["states"], given["emails"] or [""])
-        found.append([f"recipient {state} {email}" for state, email in both])
+        any_of["of_recipient"] = [f"recipient {state} {email}" for state, email in both]
     for time, first, end in asked.ranges:
         if first and end and timedelta(0) <= end - first <= timedelta(DAYS_MAX):
             days = range((first - _EPOCH).days, (end - _EPOCH).days + 1)
-            found.append([f"{time} {day}" for day in days])
-    return found
+            any_of[f"of_{time}"] = [f"{time} {day}" for day in days]
+    return all_of, any_of

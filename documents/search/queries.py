@@ -41,7 +41,8 @@ _SETTINGS = """
 _FIRST_ID, _LAST_ID = UUID(int=0), UUID(int=2**128 - 1)
 
 Given = dict[str, Any]  # the values of a statement
-Source = tuple[str, list[str]]  # has all that match; and what must hold for each
+# The rows that an index finds, as SQL; whether they are all that match; what must hold for each.
+Source = tuple[str, str, list[str]]
 
 
 class SearchPage(NamedTuple):
@@ -60,40 +61,43 @@ def search(
     end = next((each.end for each in asked.ranges if each.time == asked.sort), None)
     start = {"time": end or "infinity", "id": _FIRST_ID}
     given = values(asked, words, workspace_id) | (after._asdict() if after else start)
+    all_of, any_of = tokens(asked, words, given)
+    given |= {"all": all_of, **any_of}
     page = _in_order(asked, given, NEWEST, limit)
     is_frequent = len(page.rows) >= limit / 5  # so further documents probably fill the page
     if page.searched_to and is_frequent:
         page = _in_order(asked, given, FURTHER, limit)
     if page.searched_to:
-        page = _by_index(asked, given, tokens(asked, words, given), limit) or page
+        page = _by_index(asked, given, list(any_of), limit) or page
     if page.searched_to and not is_frequent:
         page = _in_order(asked, given, FURTHER, limit)
     return page
 
 
-def _by_index(
-    asked: Search, given: Given, groups: list[list[str]], limit: int
-) -> SearchPage | None:
-    """The next that match, of all that an index finds; None if each index finds too many."""
-    behind = " AND ".join([*_behind(asked), *within(asked.ranges)])
-    newest = f"max({asked.sort}_at) FILTER (WHERE {behind})"
-    sources = [_by_tokens(asked, given, groups), _by_time(asked, given)]
-    if len(groups) == 1:
+def _by_index(asked: Search, given: Given, any_of: list[str], limit: int) -> SearchPage | None:
+    """The next that match, of all that an index finds; None if none finds all of them."""
+    sources = [_by_tokens(asked, given, any_of), _by_time(asked)]
+    if len(given["all"]) + len(any_of) == 1:
         sources.reverse()  # counting what has one frequent token takes longer than a range
-    for source, where in chain.from_iterable(sources):
-        few = f"(SELECT * FROM {source} LIMIT {MATCHES + 1}) AS document"  # noqa: S608 - made of constants
-        [(number, time)] = _fetch(f"SELECT count(*), {newest} FROM {few}", given)  # noqa: S608
+    behind = " AND ".join([*_behind(asked), *within(asked.ranges)])
+    for rows, is_usable, where in chain.from_iterable(sources):
+        few = f"(SELECT * FROM {rows} LIMIT {MATCHES + 1}) AS document"  # noqa: S608
+        counted = f"""
+            WITH source AS MATERIALIZED (SELECT {is_usable} AS is_usable)
+            SELECT CASE WHEN (SELECT is_usable FROM source) THEN count(*) ELSE {MATCHES + 1} END,
+                max({asked.sort}_at) FILTER (WHERE {behind})
+            FROM {few} WHERE (SELECT is_usable FROM source)
+        """  # noqa: S608 - made of constants
+        number, time, page = _sorted(asked, given, few, where, counted, limit)
         if number > MATCHES:
             continue
-        if not time:
-            return SearchPage([], None)
-        if number > MANY:
+        if number > MANY and time:
             # Of documents with the time of the position, those behind it.
             position = {} if time == given["time"] else {"time": time, "id": _LAST_ID}
             page = _in_order(asked, given | position, FURTHER, limit)
-            if not page.searched_to:
-                return page
-        return _sorted(asked, given, few, where, limit)
+        if page.searched_to:
+            _, _, page = _sorted(asked, given, few, where, "SELECT 0, now()", limit)
+        return page
     return None
 
 
@@ -128,29 +132,29 @@ def _in_order(asked: Search, given: Given, most: int, limit: int) -> SearchPage:
     return SearchPage(rows, last, last.time if len(rows) < limit else None)
 
 
-def _by_tokens(asked: Search, given: Given, groups: list[list[str]]) -> Iterator[Source]:
-    """All that have the tokens, with the other conditions; none if too many are outdated.
-
-    It adds the tokens to `given`.
-    """
-    hashes = "SELECT documents_token(%(workspace)s, each) FROM unnest(%({})s::text[]) AS each"
-    if groups and asked.sort != "created":
-        groups = [*groups, [asked.sort]]
-    any_of = {f"any_{n}": group for n, group in enumerate(groups) if len(group) > 1}
-    conditions = [f"tokens && ARRAY({hashes.format(name)})" for name in any_of]
+def _by_tokens(asked: Search, given: Given, any_of: list[str]) -> Iterator[Source]:
+    """All that have the tokens, with the other conditions, unless too many are outdated."""
+    hashes = (
+        "ARRAY(SELECT documents_token(%(workspace)s, each) FROM unnest(%({})s::text[]) AS each)"
+    )
+    conditions = [f"tokens && {hashes.format(name)}" for name in any_of]
     # One condition for these: planning one for each could take 0.1 s.
-    if all_of := [group[0] for group in groups if len(group) == 1]:
-        conditions.append(f"tokens @> ARRAY({hashes.format('all')})")
-    given |= any_of | {"all": all_of}
-    of_workspace = "workspace_id = %(workspace)s OR workspace_id IS NULL"
-    outdated = _count(f'"documents_outdated" WHERE {of_workspace}', OUTDATED, given)
-    if conditions and outdated <= OUTDATED:
+    if given["all"]:
+        conditions.append(f"tokens @> {hashes.format('all')}")
+    if conditions:
+        if asked.sort != "created":
+            conditions.append(f"tokens @> ARRAY[documents_token(%(workspace)s, '{asked.sort}')]")
+        having = f"WHERE {' AND '.join(conditions)}"
+        where = [*within(asked.ranges), HAS_WORDS]
+        of_workspace = "workspace_id = %(workspace)s OR workspace_id IS NULL"
+        outdated = _count(f'"documents_outdated" WHERE {of_workspace}', OUTDATED)
         # Looking for some that are outdated takes a fifth of the time.
-        table = "documents_findable(%(workspace)s)" if outdated else '"documents_searchable"'
-        yield f"{table} WHERE {' AND '.join(conditions)}", [*within(asked.ranges), HAS_WORDS]
+        yield f'"documents_searchable" {having}', f"{outdated} = 0", where
+        some = f"{outdated} BETWEEN 1 AND {OUTDATED}"
+        yield f"documents_findable(%(workspace)s) {having}", some, where
 
 
-def _by_time(asked: Search, given: Given) -> Iterator[Source]:
+def _by_time(asked: Search) -> Iterator[Source]:
     """All within one of the ranges that has few enough, with the other conditions."""
     # Recipients are looked up for each document of a range.
     has_recipients = asked.recipient or asked.recipient_status
@@ -159,31 +163,34 @@ def _by_time(asked: Search, given: Given) -> Iterator[Source]:
         inside = " AND ".join([_VISIBLE, f"{each.time}_at IS NOT NULL", *within([each])])
         # In the order of the time's index, which PostgreSQL then reads.
         order = f"{each.time}_at DESC, id DESC"
-        source = f'"documents_document" AS document WHERE {inside} ORDER BY {order}'
-        if _count(source, most, given) <= most:
-            yield source, [*holds(asked)]
+        rows = f'"documents_document" AS document WHERE {inside} ORDER BY {order}'
+        yield rows, f"{_count(rows, most)} <= {most}", [*holds(asked)]
 
 
-def _count(source: str, most: int, given: Given) -> int:
-    """How many rows a source has; one more than `most` if there are even more."""
-    sql = f"SELECT count(*) FROM (SELECT FROM {source} LIMIT {most + 1}) AS first"  # noqa: S608
-    return int(_fetch(sql, given)[0][0])
+def _count(rows: str, most: int) -> str:
+    """SQL for how many rows there are; one more than `most` if there are even more."""
+    return f"(SELECT count(*) FROM (SELECT FROM {rows} LIMIT {most + 1}) AS first)"  # noqa: S608
 
 
-def _sorted(asked: Search, given: Given, source: str, where: list[str], limit: int) -> SearchPage:
-    """The next that match, of a source that has all of them."""
-    where = [*_behind(asked), *where]
+def _sorted(
+    asked: Search, given: Given, few: str, where: list[str], counted: str, limit: int
+) -> tuple[int, datetime | None, SearchPage]:
+    """What `counted` selects; and the next that match, of all of them if these are not many."""
+    where = [f"number <= {MANY} AND newest IS NOT NULL", *_behind(asked), *where]
     found = _fetch(
-        f"""SELECT time, looked, {DOCUMENT_COLUMNS_SQL} FROM (
+        f"""SELECT number, newest, time, looked, {DOCUMENT_COLUMNS_SQL}
+        FROM ({counted}) AS counted (number, newest) LEFT JOIN LATERAL (
             SELECT {asked.sort}_at AS time, id AS looked
-            FROM {source} WHERE {" AND ".join(where)} ORDER BY {_ORDER} LIMIT {limit + 1}
-        ) AS found LEFT JOIN "documents_document" AS document ON document.id = looked AND {_VISIBLE}
+            FROM {few} WHERE {" AND ".join(where)} ORDER BY {_ORDER} LIMIT {limit + 1}
+        ) AS found ON true
+        LEFT JOIN "documents_document" AS document ON document.id = looked AND {_VISIBLE}
         ORDER BY {_ORDER}
         """,  # noqa: S608 - made of constants
         given,
     )
-    rows = [document for _, _, *document in found[:limit] if document[0]]  # else it is gone
-    return SearchPage(rows, DocumentPosition(*found[limit - 1][:2]) if len(found) > limit else None)
+    rows = [document for _, _, _, _, *document in found[:limit] if document[0]]  # else it is gone
+    last = DocumentPosition(*found[limit - 1][2:4]) if len(found) > limit else None
+    return found[0][0], found[0][1], SearchPage(rows, last)
 
 
 def _behind(asked: Search) -> list[str]:

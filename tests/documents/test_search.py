@@ -71,6 +71,7 @@ def test_search_finds_each_match_once_in_its_order_however_few_documents_it_look
     monkeypatch.setattr(queries, "NEWEST", 6)
     monkeypatch.setattr(queries, "FURTHER", 12)
     monkeypatch.setattr(queries, "MATCHES", 12)
+    monkeypatch.setattr(queries, "MANY", 3)
     made = factories.listed(
         acme.workspace,
         60,
