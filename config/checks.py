@@ -23,11 +23,12 @@ from django.utils.module_loading import import_string
 from psycopg import Cursor
 
 from config import cache, env, version
-from config.connections import fetch
+from config.connections import fetch, processes
 from config.request.redaction import redact
 
 DATABASE = "Check DATABASE_URL, and that PostgreSQL runs."
 SECONDS = 2.0  # for each response of another program
+HOUSEKEEPING = "housekeeping"  # the process, and its connections
 TLS, NGINX = Path("/etc/documents-api/tls"), ("127.0.0.1", 443)
 
 Found = Iterator[CheckMessage]
@@ -146,11 +147,14 @@ def operation() -> Found:
         text = f"A transaction of {whose}, {seconds:,} s old, is in the way of others."
         yield Warning(text, f"If it should not go on, run as postgres: {end}", "database")
     sessions = import_string(f"{settings.SESSION_ENGINE}.SessionStore").get_model_class().objects
-    if sessions.filter(expire_date__lt=timezone.now() - timedelta(hours=1)).exists():
+    if not processes(HOUSEKEEPING):
+        text = "No process sends e-mails, and deletes what is old."
+        yield Warning(text, look_at(HOUSEKEEPING), HOUSEKEEPING)
+    elif sessions.filter(expire_date__lt=timezone.now() - timedelta(hours=1)).exists():
         text = "Sessions that have ended are still there."
-        yield Warning(text, look_at("housekeeping"), "housekeeping")
+        yield Warning(text, look_at(HOUSEKEEPING), HOUSEKEEPING)
     else:
-        yield Info("Sessions that have ended are deleted.", obj="housekeeping")
+        yield Info("A process sends e-mails, and deletes what is old.", obj=HOUSEKEEPING)
     if Path("/run/systemd/system").exists():
         options = ("--failed", "--plain", "--no-legend", "documents-api*")
         for line in _run("systemctl", "list-units", *options).splitlines():

@@ -1,6 +1,7 @@
 """Connections to PostgreSQL: prepared statements, failed connections, time-outs, roles."""
 
 import contextlib
+import os
 import threading
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -34,6 +35,19 @@ UNAVAILABLE = (InterfaceError, InternalError, NotSupportedError, OperationalErro
 Parameters = Sequence[Any] | Mapping[str, Any]
 
 _thread = threading.local()  # a cursor each: a new one would take a third of a short statement
+
+
+def connect_as(name: str) -> None:
+    """What PostgreSQL calls this process's connections from now on; those of this thread end."""
+    connection.close()
+    os.environ["PGAPPNAME"] = name
+
+
+def processes(name: str) -> int:
+    """How many run at present that have connected by this name."""
+    named = "datname = current_database() AND application_name = %s AND pid <> pg_backend_pid()"
+    [(number,)] = fetch(f"SELECT count(*) FROM pg_stat_activity WHERE {named}", [name])  # noqa: S608
+    return int(number)
 
 
 def fetch(sql: str, parameters: Parameters, row: Callable[..., Any] | None = None) -> list[Any]:

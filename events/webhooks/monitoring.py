@@ -16,17 +16,13 @@ from prometheus_client import Metric
 from prometheus_client.core import GaugeMetricFamily
 
 from config.checks import DATABASE, Found, asks_service, look_at
-from config.connections import fetch
+from config.connections import processes
 from events.webhooks.models import Endpoint
 from events.webhooks.queue import READY
 
 LATE_SECONDS = 60  # a delivery is usually attempted within a second
 PROCESS = "deliver_webhooks"  # what PostgreSQL calls the connection of a process that delivers
 
-_PROCESSES = f"""
-    SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()
-        AND application_name = '{PROCESS}' AND pid <> pg_backend_pid()
-"""  # noqa: S608 - made of constants
 # The oldest delivery of each endpoint that works and may receive. Those of one that fails wait for
 # their turn, by design. And the oldest transaction that writes, whatever its database: the events
 # of later ones are not shown before it has ended.
@@ -56,12 +52,6 @@ class Status(NamedTuple):
     held: float  # for which the newest events have waited for a transaction that writes
 
 
-def processes() -> int:
-    """How many deliver at present."""
-    [(number,)] = fetch(_PROCESSES, [])
-    return int(number)
-
-
 def read_status(connection: BaseDatabaseWrapper = default_connection) -> Status:
     with connection.cursor() as cursor:
         cursor.execute(_STATUS)
@@ -80,7 +70,7 @@ def read_metrics(connection: BaseDatabaseWrapper) -> Iterator[Metric]:
 @asks_service("webhooks", "webhooks.001", hint=DATABASE)
 def webhooks() -> Found:
     late = read_status().overdue
-    endpoints, number = Endpoint.objects.existing().count(), processes()
+    endpoints, number = Endpoint.objects.existing().count(), processes(PROCESS)
     waiting = ""
     if late > LATE_SECONDS:
         longest = timesince(timezone.now() - timedelta(seconds=late), depth=1)

@@ -19,6 +19,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from django.core.checks import CheckMessage, Error, Info, Warning
 from django.core.management import call_command
+from django.db import connection
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
@@ -26,7 +27,7 @@ from django.utils import timezone
 from audit.checks import audit_log, backup
 from audit.models import Action, AuditEntry
 from config import checks, health
-from config.checks import operation, redis
+from config.checks import HOUSEKEEPING, operation, redis
 from config.console import site
 from events.webhooks import monitoring
 from tests.support import factories, seals, staff
@@ -35,6 +36,7 @@ from tests.support.database import backdated, url_of
 from tests.support.factories import Tenant
 from tests.support.processes import check
 from tests.support.proxy import HOST, Proxy
+from tests.support.receiver import delivering
 from tests.support.server import ROOT, eventually
 from tests.support.staff import START, body
 from workspaces.models import Session
@@ -48,6 +50,11 @@ def found(check: Check) -> str:
     return "\n".join(f"{each.id} {each.msg}" for each in check(databases=["default"]))
 
 
+def housekeeping() -> psycopg.Connection:
+    """As PostgreSQL knows the process that does it."""
+    return psycopg.connect(url_of(connection.settings_dict["NAME"]), application_name=HOUSEKEEPING)
+
+
 @pytest.mark.slow
 def test_check_deploy_finds_nothing_in_production(transactional_db: None, acme: Tenant) -> None:
     factories.document(acme.workspace)
@@ -55,7 +62,8 @@ def test_check_deploy_finds_nothing_in_production(transactional_db: None, acme: 
     seals.seal()
     seals.verified()
     call_command("record_backup", "3 files", stdout=StringIO())
-    assert check() == ""
+    with housekeeping():
+        assert check() == ""
 
 
 WRONG = {
@@ -145,8 +153,8 @@ def test_laptop_is_told_nothing_of_what_a_server_needs(
 ) -> None:
     settings.ON_LAPTOP = settings.COUNT_IN_PROCESS = True
     settings.AUDIT_PUBLIC_KEYS = []
-    html = body(desk.get(PAGE))
-    assert "All is well." in html
+    with housekeeping():
+        assert "All is well." in body(desk.get(PAGE))
     settings.ON_LAPTOP = False
     html = body(desk.get(PAGE))
     assert "Rate limit: Each process counts requests" in html
@@ -166,11 +174,20 @@ def test_pages_say_once_and_in_plain_words_that_object_storage_does_not_respond(
     assert system.count("Could not connect to the endpoint URL") == 1
 
 
-def test_check_warns_of_housekeeping_that_does_not_run(db: None) -> None:
-    for hours, warns in ((0, False), (2, True)):
-        ended = timezone.now() - timedelta(hours=hours)
-        Session.objects.create(session_key=str(hours), session_data="", expire_date=ended)
-        assert ("config.W004 Sessions that have ended are still" in found(operation)) == warns
+@pytest.mark.usefixtures("transactional_db")
+def test_check_says_whether_housekeeping_runs_and_does_its_work(tmp_path: Path) -> None:
+    missing = "config.W004 No process sends e-mails, and deletes what is old."
+    late = "config.W004 Sessions that have ended are still there."
+    ended = {"session_data": "", "expire_date": timezone.now() - timedelta(hours=2)}
+    Session.objects.create(session_key="first", **ended)
+    assert missing in found(operation)
+    with delivering(tmp_path / "log", "housekeeping --follow"):
+        assert eventually(lambda: not Session.objects.exists())
+        assert eventually(lambda: missing not in found(operation))
+        assert late not in found(operation)
+        Session.objects.create(session_key="second", **ended)  # it looks every ten minutes
+        assert late in found(operation)
+    assert eventually(lambda: missing in found(operation))
 
 
 @pytest.mark.slow

@@ -8,6 +8,7 @@ import pytest
 from django.db import connection, transaction
 from django.utils import timezone
 
+from config.connections import processes
 from documents.models import Document
 from events import purge
 from events.models import Event
@@ -308,10 +309,10 @@ def test_status_says_what_is_late_and_whether_a_process_delivers(acme: Tenant) -
     waiting(acme, 3)
     with delivering():
         found = {each.name: each.samples[0].value for each in monitoring.read_metrics(connection)}
-        assert monitoring.processes() == 1
+        assert processes(monitoring.PROCESS) == 1
     assert 0 < found["documents_webhooks_overdue_seconds"] < 60
     assert 0 <= found["documents_events_held_seconds"] < 60
-    assert eventually(lambda: monitoring.processes() == 0)
+    assert eventually(lambda: processes(monitoring.PROCESS) == 0)
     Delivery.objects.update(next_attempt_at=timezone.now() - timedelta(minutes=5))
     assert 300 <= monitoring.read_status().overdue < 310
     [said] = monitoring.webhooks(databases=["default"])

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import psutil
 import pytest
 
+from config.connections import processes
 from events.webhooks import monitoring, secrets
 from events.webhooks.models import Endpoint
 from tests.support.factories import Tenant
@@ -212,4 +213,4 @@ def delivering(
 
 
 def delivers() -> int:
-    return monitoring.processes()
+    return processes(monitoring.PROCESS)

@@ -13,6 +13,8 @@ from django.db import connection
 
 from apikeys import mails as keys
 from apikeys.usage import purge as usage
+from config.checks import HOUSEKEEPING
+from config.connections import connect_as
 from config.management.progress import InterruptibleCommand
 from config.management.shutdown import Shutdown, graceful_shutdown
 from documents import outdated
@@ -51,6 +53,7 @@ class Command(InterruptibleCommand):
 
     def handle(self, *, follow: bool, **options: Any) -> None:
         if follow:
+            connect_as(HOUSEKEEPING)
             threading.Thread(target=mails.send_for_ever, daemon=True).start()
         with graceful_shutdown() as shutdown:
             failed = self._do_all(shutdown)

@@ -15,6 +15,7 @@ from django.utils.safestring import SafeString
 
 from audit.logs import LogAdmin
 from config.api.responses import as_json
+from config.connections import processes
 from config.console import lists
 from config.console.formatting import Bad, clock_tag
 from config.console.identify import Kind
@@ -24,7 +25,7 @@ from events.models import EventType
 from events.serializers import event_of
 from events.webhooks.admin.actions import SendAgain, may_change
 from events.webhooks.models import TEST_EVENT, Attempt, Delivery, DeliveryState, Endpoint
-from events.webhooks.monitoring import LATE_SECONDS, processes, read_status
+from events.webhooks.monitoring import LATE_SECONDS, PROCESS, read_status
 from workspaces.api_access import access_warning
 
 SOON = "as soon as possible"
@@ -131,7 +132,7 @@ def reason(attempt: Attempt) -> str:
 
 def unsent() -> SafeString:
     """That the service sends nothing at present, or too late, as the check; "" if it does."""
-    sent = processes()
+    sent = processes(PROCESS)
     if sent and read_status().overdue <= LATE_SECONDS:
         return SafeString("")
     how = "webhooks too late" if sent else "no webhooks"

@@ -16,6 +16,7 @@ from django.utils.safestring import SafeString
 
 from audit.models import NEWEST_FIRST
 from audit.scope import ScopedAdmin, own_scope, scope_of
+from config.connections import processes
 from config.console.charts import Bar, bar_chart
 from config.console.formatting import Bad, ago_with_exact, clock_tag, isolated, pill
 from config.console.identify import Kind
@@ -25,7 +26,7 @@ from events.models import KEEP_DAYS
 from events.webhooks.admin import actions
 from events.webhooks.admin.deliveries import held, is_due, reason, unsent
 from events.webhooks.models import PENDING, UNDELIVERED, Delivery, DeliveryState, Endpoint
-from events.webhooks.monitoring import processes
+from events.webhooks.monitoring import PROCESS
 from events.webhooks.policy import FAILING_DAYS, KEEP
 from workspaces.api_access import access_warning
 
@@ -186,7 +187,7 @@ def failure(endpoint: Endpoint, subject: str) -> SafeString:
     waits: list[Any] = list(times[:MOST_COUNTED])
     number = f"{len(waits):,}{' or more' if len(waits) == MOST_COUNTED else ''}"
     following = ""
-    if waits and processes():
+    if waits and processes(PROCESS):
         at = format_html("at {}", clock_tag(waits[0])) if waits[0] > timezone.now() else "due now"
         following = format_html(" The next attempt is {}.", at)
     return format_html(

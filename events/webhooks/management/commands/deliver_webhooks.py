@@ -1,12 +1,11 @@
 import asyncio
-import os
 from argparse import ArgumentParser
 from typing import Any
 
 from django.core.management.base import BaseCommand
-from django.db import connection
 from prometheus_client import start_http_server
 
+from config.connections import connect_as
 from config.management.shutdown import graceful_shutdown
 from events.webhooks.monitoring import PROCESS
 from events.webhooks.worker import Worker
@@ -28,7 +27,6 @@ class Command(BaseCommand):
     def handle(self, *, metrics_port: int, **options: Any) -> None:
         if metrics_port:
             start_http_server(metrics_port, "127.0.0.1")
-        connection.close()  # that of this thread, which needs none any more
-        os.environ["PGAPPNAME"] = PROCESS  # of the connections from now on
+        connect_as(PROCESS)
         with graceful_shutdown() as shutdown:
             asyncio.run(Worker().run(shutdown))
