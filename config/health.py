@@ -27,6 +27,9 @@ from config.connections import part_limits
 
 logger = logging.getLogger(__name__)
 
+KEPT = timedelta(minutes=1)  # what the checks have found, for pages
+WAIT_SECONDS = 2.0  # of a page for what they find next
+
 # The system checks of a part have the tag "readyz" and its name. They run one after the other.
 # Without the database it does not serve; without the others it serves less.
 PARTS = ("database", "audit_log", "counter", "object_storage")
@@ -109,17 +112,14 @@ _last: Future[Checks] | None = None
 _known = Checks(timezone.now(), [], [], [])
 
 
-def checks(kept: timedelta, seconds: float) -> Checks:
-    """A result that is not older than `kept`.
-
-    If no new one is there after so many seconds, the problems of the one before.
-    """
+def checks() -> Checks:
+    """A result of the last minute; while it is not there yet, the problems of the one before."""
     global _known, _last
     last = _last
-    is_old = last is not None and last.done() and timezone.now() - last.result().at > kept
+    is_old = last is not None and last.done() and timezone.now() - last.result().at > KEPT
     if last is None or is_old:
         last = _last = _checks_thread.submit(_run)
-    wait([last], seconds)
+    wait([last], WAIT_SECONDS)
     if not last.done():
         return _known._replace(facts=[], well=[], running=True)
     _known = last.result()

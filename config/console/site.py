@@ -3,7 +3,6 @@
 import logging
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from datetime import timedelta
 from functools import partial
 from itertools import chain
 from typing import Any
@@ -27,7 +26,6 @@ from config.console.links import WORKSPACE, page_link
 logger = logging.getLogger(__name__)
 
 PART_SECONDS = 2.0  # for a statement of a part of the start page
-KEPT, WAIT_SECONDS = timedelta(minutes=1), 2.0  # of the checks' result, and for a new one
 Found = dict[str, list[str]]  # by what was looked at: lines for what is wrong
 Looks = dict[UUID, tuple[str, list[SafeString]]]
 
@@ -90,7 +88,7 @@ class ConsoleSite(admin.AdminSite):
         well = [name for name, lines in found.items() if not lines]
         own = health.Checks(timezone.now(), [], [], well)
         sees_all, is_operator = (self.may_see(request, [who]) for who in (READ_ALL, OPERATORS))
-        checks = health.checks(KEPT, WAIT_SECONDS) if sees_all else own
+        checks = health.checks() if sees_all else own
         lines = [*chain(*found.values()), *system.lines(checks, for_operators=is_operator)]
         context = {
             "lines": sorted(lines, key=lambda line: not isinstance(line, Bad)),

@@ -1,7 +1,5 @@
 """The page System: what `manage.py check --deploy --database default` finds, problems first."""
 
-from datetime import timedelta
-
 from django.contrib.admin import site
 from django.contrib.auth.decorators import permission_required
 from django.http import HttpRequest, HttpResponse
@@ -30,6 +28,6 @@ def lines(checks: health.Checks, *, for_operators: bool = True) -> list[SafeStri
 
 @permission_required("config.view_system", raise_exception=True)  # a superuser has all of them
 def page(request: HttpRequest) -> HttpResponse:
-    checks = health.checks(kept=timedelta(0), seconds=10.0)
+    checks = health.checks()
     context = {"title": "System", "checks": checks, "lines": lines(checks)}
     return render(request, "admin/system/page.html", {**site.each_context(request), **context})

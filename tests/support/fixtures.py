@@ -77,6 +77,8 @@ def _as_tests_need_it() -> Iterator[None]:
         # Each client of a test loads the middleware, and WhiteNoise would read all static files.
         patch.setattr(settings, "WHITENOISE_AUTOREFRESH", True, raising=False)
         api_client()  # with settings that no test has changed
+        # A page that does not wait for the checks says less.
+        patch.setattr(health, "WAIT_SECONDS", PATIENCE)
         # A hash with as many rounds as in production takes a tenth of a second.
         patch.setattr(PBKDF2PasswordHasher, "iterations", 1)
         yield
