@@ -40,10 +40,10 @@ class ObjectPage(View):
             self.obj = self.section.visible_or_404(request, kwargs["object_id"])
         if not self.is_allowed():
             raise PermissionDenied
-        if self.asks_password and (needed := password_needed(request)):
-            return needed
         try:
-            self.check()
+            self.check()  # nobody enters a password for what cannot be done
+            if self.asks_password and (needed := password_needed(request)):
+                return needed
             return super().dispatch(request)  # type: ignore[return-value]
         except Refused as exc:
             messages.warning(request, exc.args[0])

@@ -120,9 +120,10 @@ def everything() -> list[Any]:
 
 def test_nothing_changes_without_a_recent_sign_in(acme: Tenant) -> None:
     olga = staff.operator()
-    TOTPDevice.objects.create(user=olga, name="app")
     desk = staff.not_recent(staff.signed_in(olga))
     bob = staff.member(acme.workspace, "bob@acme.example")
+    TOTPDevice.objects.bulk_create(TOTPDevice(user=each, name="app") for each in (olga, bob))
+    frozen = Workspace.objects.create(name="Frozen", plan="PRO", suspended=True)
     promoted = {"chosen": str(Membership.objects.get(user=bob).pk), "do": "promote"}
     names = {"email": bob.email, "first_name": "", "last_name": ""}
     acts: list[tuple[str, dict[str, str]]] = [
@@ -147,6 +148,7 @@ def test_nothing_changes_without_a_recent_sign_in(acme: Tenant) -> None:
     before = everything()
     for name, form in acts:
         of = {"auth": bob.pk, "workspaces": acme.workspace.pk}.get(name.partition("_")[0])
+        of = frozen.pk if name.endswith("reinstate") else of
         pk = [] if of is None or name.endswith("_add") else [of]
         url = reverse(f"admin:{name}", args=pk)
         response: Any = desk.post(url, form)
