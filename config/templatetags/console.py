@@ -6,11 +6,11 @@ from django import template
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from config.console.formatting import ago, ago_with_exact, clock_tag, isolated, time_tag
+from config.console import formatting
 
 register = template.Library()
-for show in (ago, ago_with_exact, clock_tag, isolated, time_tag):
-    register.filter(show)
+for name in ("ago", "ago_with_exact", "clock_tag", "code_spans", "isolated", "time_tag"):
+    register.filter(name, getattr(formatting, name))
 
 
 @register.simple_tag

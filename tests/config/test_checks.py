@@ -77,6 +77,7 @@ def test_check_deploy_names_each_variable_that_is_wrong(transactional_db: None) 
     found = check(**{name: value for name, (value, _) in WRONG.items()})
     assert [finding for _, finding in WRONG.values() if finding not in found] == []
     assert "a-secret" not in found
+    assert "e-mails: (workspaces.D001) None is sent" in found
     assert "(config.E001) S3_BUCKET is not set." in check(S3_BUCKET="")
 
 

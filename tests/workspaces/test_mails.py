@@ -31,6 +31,7 @@ from tests.support.staff import SECURITY, body
 from tests.support.usage import refused
 from workspaces import changes, mails
 from workspaces.accounts import recovery_codes, rights, second_factor
+from workspaces.checks import emails
 from workspaces.models import Mail, NoMails
 
 BASE = "https://api.acme.example"
@@ -58,6 +59,11 @@ def bob(acme: Tenant, umbrella: Tenant, settings: Any) -> User:
 def send(subject: str) -> None:
     facts = {"path": LINK, "base_url": BASE}
     mails.send([ADA], subject, "registration/password_reset_email.txt", facts)
+
+
+def found() -> str:
+    [said] = emails(databases=["default"])
+    return f"{said.id} {said.msg}".replace("\N{NO-BREAK SPACE}", " ")
 
 
 def to_both(subject: str) -> list[tuple[str, str]]:
@@ -292,6 +298,9 @@ def test_email_is_tried_for_a_day_and_by_another_process_if_the_first_is_killed(
     sent()  # as if its process had been killed: the attempt has no result
     assert "An e-mail was not sent: ConnectionRefusedError" in caplog.text
     assert "secret-token" not in caplog.text
+    assert found() == "workspaces.I001 1 to be sent; the oldest has waited for 0 minutes."
+    Mail.objects.update(created_at=timezone.now() - timedelta(minutes=12))
+    assert found() == "workspaces.W001 1 to be sent; the oldest has waited for 12 minutes."
     settings.EMAIL_PORT = port
     sent()
     assert smtp.received == []  # somebody may still be sending it
@@ -299,6 +308,7 @@ def test_email_is_tried_for_a_day_and_by_another_process_if_the_first_is_killed(
     mails.purge()
     sent()
     assert len(smtp.received) == 1
+    assert found() == "workspaces.I001 None waits to be sent."
     send("Set a new password")
     Mail.objects.update(created_at=timezone.now() - timedelta(hours=25))
     mails.purge()
