@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from typing import Any
 from uuid import UUID
 
+from django import forms
 from django.apps import apps
 from django.contrib import admin
 from django.http import HttpRequest
@@ -34,6 +35,7 @@ class RefusedFilter(lists.LogFilter):
     status__exact = lists.any_of("Status", [(str(status), status) for status in STATUSES])
     key_id__exact = lists.linked("API key")
     request_id__exact = lists.linked("Request id")
+    address__exact = lists.linked("Address", forms.CharField)
 
     def clean(self) -> None:
         """A row has the ids of many requests."""
@@ -51,10 +53,10 @@ class RefusedRequestAdmin(LogAdmin):
         "counted: look for the key. A request without a valid key is of no workspace: only support "
         "staff see it."
     )
-    menu_position = 35
+    menu_position = 29  # before the audit log; of an address, the box leads to the log first
     in_menu = False  # the audit log leads here
     filter_form = RefusedFilter
-    finds = {Kind.ID: ("request_id__exact",)}
+    finds = {Kind.ID: ("request_id__exact",), Kind.ADDRESS: ("address__exact",)}
 
     def panels(self, request: HttpRequest) -> list[SafeString]:
         """For support, what was refused and where to look; for operators, also all requests."""

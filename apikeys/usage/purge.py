@@ -16,13 +16,12 @@ ROWS = 1000  # of each rule, at a time
 
 
 def purge() -> bool:
-    """Deletes at most `ROWS` rows of each rule; returns whether there may be more."""
+    """Deletes at most `ROWS` rows of each rule, by an index; returns whether there may be more."""
     now, refused = timezone.now(), RefusedRequest.objects.order_by("-created_at", "-id")
-    unknown = refused.filter(key_id=None).order_by("key_id", "-created_at", "-id")  # an index
     rules: list[QuerySet[Any]] = [
         KeyUsage.objects.filter(day__lt=now - KEEP_USAGE).order_by("day"),
         refused.filter(created_at__lt=now - KEEP_REFUSED).order_by("created_at"),
-        unknown[WITHOUT_KEY_KEPT:],
+        refused.filter(key_id=None).order_by("key_id", "-created_at", "-id")[WITHOUT_KEY_KEPT:],
         refused[REFUSED_KEPT:],
     ]
     some = [rows.model.objects.filter(pk__in=rows[:ROWS].values("pk")) for rows in rules]

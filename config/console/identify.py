@@ -11,6 +11,7 @@ from django.http import HttpRequest, HttpResponseRedirect
 from django.urls import reverse
 
 from config.console.links import DELIVERIES, DOCUMENTS, LOG, REFUSED, filtered
+from config.request.context import network_of
 from config.request.redaction import cut_raw_keys
 
 
@@ -21,6 +22,7 @@ class Kind(StrEnum):
     EVENT = "an event's id, without evt_"
     ID = "an id"
     REQUEST_ID = "an id without dashes, of a request if of nothing else"
+    START = "the first eight characters of an id, as pages show them"
     RECIPIENT = "an e-mail address, of a recipient"
     EMAIL = "an e-mail address, of a user if of no recipient"
     ADDRESS = "an IP address"
@@ -34,8 +36,8 @@ _IN_TEXT = {
     Kind.EVENT: re.compile(r"\bevt_([0-9a-f]{32})\b"),
     Kind.ID: re.compile(r"\b([0-9a-f]{8}(?:-?[0-9a-f]{4}){3}-?[0-9a-f]{12})\b", re.IGNORECASE),
     Kind.REQUEST_ID: re.compile(r"\b([0-9a-f]{32})\b"),
+    Kind.START: re.compile(r"(?:^|· )([0-9a-f]{8})$", re.IGNORECASE),
 }
-_EMAIL = re.compile(r"[^\s@]+@[^\s@]+")
 _HOST = re.compile(r"(?:https?://)?((?:[\w-]+\.)+[\w-]+)(?:[:/?#]\S*)?", re.IGNORECASE)
 # Where a text leads that no section has found: to a list, which says so.
 _LISTS = {
@@ -58,8 +60,7 @@ def page(site: Any, request: HttpRequest) -> HttpResponseRedirect:
         for section in sections:
             if url := section.find(request, kind, value):
                 return HttpResponseRedirect(url)
-    kind, value = next(each for each in found if each[0] in _LISTS)
-    name, field = _LISTS[kind]
+    name, field, value = next((*_LISTS[kind], text) for kind, text in found if kind in _LISTS)
     return HttpResponseRedirect(filtered(name, **{field: value}))
 
 
@@ -68,11 +69,12 @@ def meanings(text: str) -> Iterator[tuple[Kind, str]]:
     for kind, pattern in _IN_TEXT.items():
         for match in pattern.finditer(text):
             yield kind, match[1]
-    if _EMAIL.fullmatch(text):
+    if re.fullmatch(r"[^\s@]+@[^\s@]+", text):
         yield Kind.RECIPIENT, text
         yield Kind.EMAIL, text
     with suppress(ValueError):
         yield Kind.ADDRESS, str(ip_address(text))
+        yield Kind.ADDRESS, network_of(text)  # a refused request without a key has no more of it
     if host := _HOST.fullmatch(text):
         yield Kind.HOST, host[1]
         text = host[1]  # what follows the host may be a secret

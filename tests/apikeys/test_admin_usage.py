@@ -127,6 +127,7 @@ READ_FROM = {
     f"{staff.REFUSED}?status__exact=429": {"refused_status"},
     f"{staff.REFUSED}?key_id__exact={uid(20, 2)}&status__exact=404": OF_KEY,
     f"{staff.REFUSED}?workspace_id__exact={uid(20, 1)}": OF_WORKSPACE,
+    f"{staff.REFUSED}?address__exact=203.0.113.20": {"refused_address"},
     f"{staff.REFUSED}?request_id__exact={28:08x}{'f' * 24}": {"refused_request"},
     staff.START: {
         "refused_newest",
@@ -147,6 +148,7 @@ def test_every_filter_reads_its_index(acme: Tenant, sam: Client) -> None:
         key_id=lambda n: None if n % 3 else uid(n % 100, 2),
         workspace_id=lambda n: uid(n % 50, 1),
         path=lambda n: f"/api/v1/documents/{uid(n % 300, 3)}",
+        address=lambda n: f"203.0.113.{n % 100}",
     )
     analyze("usage_refusedrequest")
     for url, indexes in READ_FROM.items():

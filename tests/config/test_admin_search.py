@@ -7,6 +7,8 @@ import pytest
 from django.db import connection
 from django.test import Client
 
+from apikeys.models import ApiKey
+from audit.scope import begins_with
 from documents.admin_list import named_in
 from events.webhooks.models import Endpoint
 from tests.support import factories, staff
@@ -34,11 +36,13 @@ def test_box_leads_from_an_id_to_its_page(
     delivery = failed(hook)
     [entry] = happened(**of(acme.workspace), request_id="5e" * 16)
     for thing in (document, hook, acme.workspace):
-        for text in (thing.pk, thing.pk.hex, str(thing.pk).upper(), f"the id {thing.pk}, sent"):
+        begins = str(thing.pk)[:8]
+        texts = (thing.pk, thing.pk.hex, str(thing.pk).upper(), f"the id {thing.pk}, sent")
+        for text in (*texts, begins, begins.upper(), f"{thing} · {begins}"):
             for client in (ada, sam, desk):
                 assert target(client, text) == page_of(thing)
     assert target(sam, f"GET /api/v1/documents/{document.pk}/download 404") == page_of(document)
-    assert target(ada, acme.key.pk) == page_of(acme.key)
+    assert target(ada, acme.key.pk) == target(ada, str(acme.key.pk)[:8]) == page_of(acme.key)
     for client in (ada, sam, desk):
         for text, row in (
             (delivery.public_event_id, delivery),
@@ -89,10 +93,19 @@ def test_box_leads_from_a_person_an_address_a_host_and_a_name_to_one_page(
     umbrella.workspace.memberships.create(user=both, role="MEMBER")
     assert target(sam, "both@x.example") == f"{staff.WORKSPACES}?q=both%40x.example"
     assert target(ada, "both@x.example") == page_of(acme.workspace)
+    assert target(sam, "00000001") == f"{staff.WORKSPACES}?q=00000001"  # both begin so
+    assert target(ada, "00000001") == page_of(acme.workspace)
     [left] = happened(**of(acme.workspace), person="left@x.example", address="198.51.100.7")
+    rows = refused(2, **of(acme.workspace), address=["198.51.100.7", "2001:db8::7"].__getitem__)
     for client in (ada, sam):
-        for text in ("Left@x.example", "198.51.100.7"):
-            assert target(client, text).startswith(f"{page_of(left)}&")
+        for text, row in (
+            ("Left@x.example", left),
+            ("198.51.100.7", left),
+            ("2001:db8::7", rows[1]),
+        ):
+            assert target(client, text).startswith(f"{page_of(row)}&")
+    [without_a_key] = refused(address="2001:db8:1::/64")
+    assert target(sam, "2001:db8:1::5").startswith(f"{page_of(without_a_key)}&")
     hook = endpoint(acme)
     Endpoint.objects.update(url="https://Hooks.billing-2.example/secret?token=secret")
     for text in ("hooks.billing-2.example", "https://hooks.billing-2.example/secret"):
@@ -155,10 +168,11 @@ def test_box_understands_a_customer_s_name_beside_a_title_or_a_recipient(
 
 
 @pytest.mark.django_db
-def test_customer_s_name_beside_a_title_is_found_by_an_index() -> None:
+def test_customer_s_name_beside_a_title_and_the_beginning_of_an_id_are_found_by_an_index() -> None:
     with connection.cursor() as cursor:
         cursor.execute("SET LOCAL enable_seqscan = off")  # which the few rows of a test are worth
     assert "workspace_name" in named_in("Mutual NDA Customer 7").explain()
+    assert "Index Cond: ((id >= '0bad" in ApiKey.objects.filter(begins_with("0badf00d")).explain()
 
 
 @pytest.mark.parametrize("text", ["Mutual NDA", "tenant@x.example"])
@@ -184,16 +198,17 @@ def test_support_names_the_customer_of_a_title_or_a_recipient(
 def test_box_leads_to_nothing_of_another_workspace(acme: Tenant, umbrella: Tenant) -> None:
     document = factories.listed(acme.workspace, 1, title="Lease 77")[0]
     kept = [uid(59), uid(60)]
-    [refusal] = refused(workspace_id=acme.workspace.pk, request_ids=kept, requests=2)
+    [refusal] = refused(**of(acme.workspace), request_ids=kept, requests=2, address="203.0.113.7")
     hook = endpoint(acme)
     happened(**of(acme.workspace), person="left@x.example", address="198.51.100.7")
     texts = {
         uuid4(): (document.pk, acme.key.pk, acme.workspace.pk, hook.pk),
+        "0badf00d": (str(document.pk)[:8], str(hook.pk)[:8]),
         uuid4().hex: (refusal.request_ids[0].hex,),
         f"evt_{uuid4().hex}": (failed(hook).public_event_id,),
         "dtd_00000000": (acme.key.prefix,),
         "nobody@x.example": (acme.admin.username, "left@x.example"),
-        "198.51.100.8": ("198.51.100.7",),
+        "198.51.100.8": ("198.51.100.7", "203.0.113.7"),
         "Nothing": (acme.workspace.name, "Lease", "hooks.example"),
     }
     stranger = signed_in(umbrella.admin)
