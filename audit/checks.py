@@ -12,6 +12,7 @@ from audit.sealing import guards, keys, state
 from config.checks import DATABASE, Found, asks_service, look_at
 from config.console.formatting import ago
 
+PART = "audit log"
 # On a full disk, a row still finds room in a page. Rows beyond work_mem are written to
 # a file on PostgreSQL's disk. The INSERT of no rows is refused without the privilege, and where
 # PostgreSQL only reads.
@@ -22,30 +23,30 @@ _WRITABLE = """
 """
 
 
-@asks_service("audit log", "audit.002", "readyz audit_log", hint=DATABASE)
+@asks_service(PART, "audit.002", "readyz audit_log", hint=DATABASE)
 def audit_log_writable() -> Found:
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(_WRITABLE)
     yield Info("Entries can be added.")
 
 
-@asks_service("audit log", "audit.001", hint="docs/reference.md has AUDIT_PUBLIC_KEYS.")
+@asks_service(PART, "audit.001", hint="docs/reference.md has AUDIT_PUBLIC_KEYS.")
 def audit_log() -> Found:
     """Whether roles and triggers protect it, and it is sealed and was found to be intact."""
     for text in guards.problems():
         yield Error(text, hint="config/privileges.sql has what roles may do.")
     if keys.set_up():
-        wrong = list(wrong_seals(state.read()))
-        yield from wrong or [Info("Entries are sealed.")]
+        found = state.read()
+        yield from [*wrong_seals(found), *late_seals(found)] or [Info("Entries are sealed.")]
         yield last("verified", Action.LOG_VERIFIED, 8 * 24, "Run: deploy/manage verify_audit")
     else:
         yield Info("It is not sealed, which is an option: deploy/install EMAIL --seal")
 
 
 def wrong_seals(found: state.State) -> Found:
-    """What is wrong with the seals, and what an operator does about it."""
+    """What does not fit, or cannot be checked, and what an operator does about it."""
     if found.unverified:
-        yield Error(found.unverified, "docs/reference.md has AUDIT_PUBLIC_KEYS.")
+        yield Error(found.unverified, "docs/reference.md has AUDIT_PUBLIC_KEYS.", PART)
     # A newer result does not end it: the role that serves can add one.
     at = f"{found.damaged_at:%Y-%m-%dT%H:%M:%SZ}" if found.damaged_at else ""
     if at and at != settings.AUDIT_DAMAGE_SETTLED:
@@ -54,14 +55,18 @@ def wrong_seals(found: state.State) -> Found:
             f"{text} is damaged.",
             "`manage.py verify_audit` names the entries that cannot be relied on. Once that is "
             f"settled, set `AUDIT_DAMAGE_SETTLED={at}`.",
+            PART,
         )
     if found.foreign:
         text = f"{found.foreign} So somebody else than the sealer has written to its tree."
-        yield Error(text, "Find out who: `manage.py verify_audit` says more.")
+        yield Error(text, "Find out who: `manage.py verify_audit` says more.", PART)
+
+
+def late_seals(found: state.State) -> Found:
     if state.LATE_SECONDS < found.unsealed_seconds < inf:
         minutes = f"{found.unsealed_seconds // 60:,.0f} minutes"
         text = f"Entries have waited to be sealed for {minutes}; nothing would show a change."
-        yield Error(text, look_at("seal"))
+        yield Error(text, look_at("seal"), PART)
 
 
 @asks_service("backup", "audit.003", hint=DATABASE)

@@ -2,6 +2,7 @@
 
 from django.contrib.admin import site
 from django.contrib.auth.decorators import permission_required
+from django.core.checks import CheckMessage
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.html import format_html
@@ -17,13 +18,17 @@ RUNNING = "<span data-live>The checks are running.</span> Until they end, errors
 def lines(checks: health.Checks, *, for_operators: bool = True) -> list[SafeString]:
     """HTML: the errors; for operators also warnings, and what to do about each."""
     found = [format_html(RUNNING, clock_tag(checks.at))] if checks.running else []
-    for each in checks.problems:
-        if for_operators or each.is_serious():
-            hint = code_spans(each.hint or "") if for_operators else "An operator has to act."
-            part = capfirst(each.obj or "settings")  # of Django's own checks
-            line = format_html("<b>{}: {}</b> {}", part, code_spans(each.msg), hint)
-            found.append(Bad(line) if each.is_serious() else line)
-    return found
+    shown = [each for each in checks.problems if for_operators or each.is_serious()]
+    hint = None if for_operators else "An operator has to act."
+    return found + [line(each, hint) for each in shown]
+
+
+def line(found: CheckMessage, hint: str | None = None) -> SafeString:
+    """HTML: what is wrong, and what to do about it."""
+    part = capfirst(found.obj or "settings")  # of Django's own checks
+    hint = hint or found.hint or ""
+    text = format_html("<b>{}: {}</b> {}", part, code_spans(found.msg), code_spans(hint))
+    return Bad(text) if found.is_serious() else text
 
 
 @permission_required("config.view_system", raise_exception=True)  # a superuser has all of them

@@ -20,9 +20,8 @@ from tests.support.cast import page_of
 from tests.support.factories import Tenant
 from tests.support.staff import HISTORY, START, body
 
-SEALS = "The seals of the audit log are late, or do not fit."
-LATE = "have waited to be sealed"
-DAMAGED = "found that the log is damaged"
+TOO_LATE, LATE = "The seals of the audit log are late.", "have waited to be sealed"
+UNFIT, DAMAGED = "The seals of the audit log do not fit", "found that the log is damaged"
 
 
 pytestmark = pytest.mark.usefixtures("sealing")
@@ -79,25 +78,32 @@ def test_witness_bucket_has_each_checkpoint(bucket: Any) -> None:
 
 
 def test_late_seals_and_damage_warn(
-    as_owner: None, sam: Client, ada: Client, settings: Any
+    as_owner: None, sam: Client, ada: Client, desk: Client, settings: Any
 ) -> None:
-    """Only a check says what is wrong, and what to do."""
+    """Only an operator reads what exactly is wrong, and what to do."""
     pages = [(sam, HISTORY), (ada, HISTORY), (ada, START)]
     seals.seal()
-    for client, url in pages:
+    for client, url in [*pages, (desk, HISTORY)]:
         assert banners(client, url) == []
     [old] = seals.written()
     seals.grow_older(old, minutes=25)
     [late] = errors()
     assert f"{LATE} for 25 minutes" in late.msg
     assert "journalctl -u documents-api-seal" in str(late.hint)
+    for client, url in pages:
+        [found] = banners(client, url)
+        assert TOO_LATE in found
+    [found] = banners(desk)
+    assert found.startswith(f"<b>Audit log: {late.msg}</b>")
+    assert "<code>journalctl -u documents-api-seal</code>" in found
     seals.found_damaged()
     damaged, late = errors()
     assert DAMAGED in damaged.msg
     assert "AUDIT_DAMAGE_SETTLED" in str(damaged.hint)
     for client, url in pages:
         [found] = banners(client, url)
-        assert SEALS in found
+        assert UNFIT in found
+    assert [DAMAGED in banners(desk)[0], LATE in banners(desk)[1]] == [True, True]
     seals.seal()
     settings.AUDIT_DAMAGE_SETTLED = f"{state.read().damaged_at:%Y-%m-%dT%H:%M:%SZ}"
     for client, url in pages:
