@@ -49,7 +49,7 @@ class RefusedRequestAdmin(LogAdmin):
 
     empty_text = (
         "Nothing matches: refused requests of the last 30 days are kept. Of equal requests in one "
-        "minute, the first 60 Request-Ids are kept; of different ones, 20. The others are only "
+        "minute, the first 60 Request-Ids are kept; of different ones, 15. The others are only "
         "counted: look for the key. A request without a valid key is of no workspace: only support "
         "staff see it."
     )
@@ -74,17 +74,19 @@ class RefusedRequestAdmin(LogAdmin):
     # --- A row
 
     def line(self, request: HttpRequest, row: RefusedRequest) -> lists.Line:
-        word = f"{row.requests:,} × {row.status}" if row.requests > 1 else str(row.status)
+        number, what = row.requests + row.others, with_times(reason(request, row))
+        word = f"{number:,} × {row.status}" if number > 1 else str(row.status)
         colour = "warn" if row.status < 500 else "bad"  # as in charts
         who = key_link(row, REFUSED, own=not scope_of(request).everything) or isolated(row.address)
-        return lists.Line(word, colour, who, with_times(reason(request, row)))
+        if row.others:
+            others = f"(and {row.others:,} others of this minute)"
+            what = format_html('{} <span class="quiet">{}</span>', what, others)
+        return lists.Line(word, colour, who, what)
 
     def facts(self, request: HttpRequest, row: RefusedRequest) -> Iterable[tuple[str, Any]]:
         """What its line does not say already."""
-        if row.requests > 1:
+        if row.last_at > row.created_at:
             yield "Last request", clock_tag(row.last_at)
-        if row.others:
-            yield "Others", f"{row.others:,} different ones in this minute were only counted"
         yield "Workspace", page_link(WORKSPACE, row.workspace_name, row.workspace_id)
         yield "Address", row.address if row.key_prefix else ""  # it is who asked, without a key
         yield "User agent", row.user_agent

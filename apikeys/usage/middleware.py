@@ -25,6 +25,7 @@ from config.request.redaction import redact_sent
 logger = logging.getLogger(__name__)
 
 ROWS_A_MINUTE = 20  # of refused requests, of a key or a network
+ROWS_OF_A_STATUS = 15  # of these: a flood of one status leaves room for others
 NETWORKS = 250  # that have rows, in each batch; of minutes of keys, 20 times as many
 IDS_KEPT = 60  # Request-Ids of a row, the first ones
 SENT_LENGTH = 120  # of a refused request's path with its query, and of its user agent
@@ -69,24 +70,26 @@ class Buffer:
 def fold(row: RefusedRequest, into: Rows) -> RefusedRequest:
     """Adds a row to the one that is like it, or else as another one, and returns that one.
 
-    Without room for another one, the last one of the same key or network counts it.
+    Without room, the last one counts it: if possible, one of the same status and reason.
     """
     rows = into.setdefault(row.subject, {})
     # The digest tells apart what has the same first characters.
     path = "" if row.status == 503 else row.path  # an outage is one thing, whatever was asked for
     what = (row.status, row.reason, path, row.key_prefix, row.sent_digest)
     if found := rows.get(what):
-        found.created_at = min(found.created_at, row.created_at)
-        found.last_at = max(found.last_at, row.last_at)
         found.requests += row.requests
-        found.others += row.others
         found.request_ids = [*found.request_ids, *row.request_ids][:IDS_KEPT]
-        return found
-    if len(rows) < ROWS_A_MINUTE:
-        return rows.setdefault(what, row)
-    last = next(reversed(rows.values()))
-    last.others += row.requests + row.others
-    return last
+    else:
+        alike = [each for each in rows.values() if each.status == row.status]
+        if len(rows) < ROWS_A_MINUTE and len(alike) < ROWS_OF_A_STATUS:
+            return rows.setdefault(what, row)
+        likest = [each for each in alike if each.reason == row.reason]
+        found = [*rows.values(), *alike, *likest][-1]
+        found.others += row.requests
+    found.others += row.others
+    found.created_at = min(found.created_at, row.created_at)
+    found.last_at = max(found.last_at, row.last_at)
+    return found
 
 
 BUFFER = Buffer()

@@ -6,7 +6,7 @@ from datetime import date, timedelta
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Max, Min, Q, QuerySet, Sum
+from django.db.models import F, Max, Min, Q, QuerySet, Sum
 from django.db.models.functions import TruncHour
 from django.template.loader import render_to_string
 from django.utils import timezone
@@ -23,6 +23,7 @@ from config.console.links import REFUSED, filtered, key_link
 MOST, LATEST = 60, 5  # kinds of refused requests, and those on the start page
 STATUSES = {429: "over the limit", 500: "500, errors of ours", 503: "503, out of reach"}
 OF_KEY = ("key_id", "key_name", "key_prefix", "workspace_id", "workspace_name")
+COUNT = Sum(F("requests") + F("others"))  # of refused requests
 SUMMED, GREATEST = ("ok", "errors", "limited", "downloads"), ("busiest", "last_at")  # columns
 NAMES = {"successful": "ok", "refused": "warn"}  # of bars, and their colours
 # A workspace needs a look if its programs go on with these statuses.
@@ -97,15 +98,17 @@ def refused_in_a_day() -> QuerySet[RefusedRequest]:
 def kinds(rows: QuerySet[RefusedRequest], *fields: str) -> list[Any]:
     """Sums of these rows by these fields, each as one row; the largest first."""
     ends = {"id": Max("id"), "created_at": Min("created_at"), "last_at": Max("last_at")}
-    sums: Any = rows.values(*fields).annotate(**ends, requests=Sum("requests"))
+    sums: Any = rows.values(*fields).annotate(**ends, requests=COUNT)
     return [RefusedRequest(**each) for each in sums.order_by("-requests")[:MOST]]
 
 
 def most_of_a_day() -> list[Any]:
-    """Some kinds of refused requests: faults of ours first, each of all keys together."""
-    rows = refused_in_a_day()
-    faults = kinds(rows.filter(status__gte=500), "status", "reason")
-    return [*faults, *kinds(rows.filter(status__lt=500), *OF_KEY, "status", "reason")][:LATEST]
+    """Some kinds of refused requests: faults of ours, then the most of a key or a network."""
+    rows, kind = refused_in_a_day(), ("status", "reason")
+    faults = kinds(rows.filter(status__gte=500), *kind)
+    of_keys = kinds(rows.filter(status__lt=500, key_id__isnull=False), *OF_KEY, *kind)
+    of_networks = kinds(rows.filter(status__lt=500, key_id=None), "address", *kind)
+    return [*faults, *sorted(of_keys + of_networks, key=lambda each: -each.requests)][:LATEST]
 
 
 def by_hour(day: date) -> list[int]:
@@ -120,18 +123,15 @@ def day_panel(most: Any) -> SafeString:
     now, hours = timezone.now(), range(24, -1, -1)  # hours ago
     ok = by_hour(now.date() - timedelta(days=1)) + by_hour(now.date())  # from yesterday's midnight
     rows = refused_in_a_day().values_list("status", TruncHour("created_at"))
-    for status, hour, requests, others in rows.annotate(Sum("requests"), Sum("others")):
-        by_status[status] += requests
+    for status, hour, number in rows.annotate(number=COUNT):
+        by_status[status] += number
         kind = failed if status >= 500 else refused
-        kind[(now - hour) // timedelta(hours=1)] += requests + others
+        kind[(now - hour) // timedelta(hours=1)] += number
     counts = {ago: (ok[24 + now.hour - ago], refused[ago], failed[ago]) for ago in hours}
     bars = [Bar(f"{ago} h ago" if ago else "now", each) for ago, each in counts.items()]
     chart = bar_chart(bars, label="Requests by hour", names={**NAMES, "failed with 5xx": "bad"})
-    day = filtered(REFUSED, within="24h")
-    figures = [
-        ("requests", sum(map(sum, counts.values())), "", ""),
-        ("refused or failed", refused.total() + failed.total(), day, ""),
-    ]
+    day, requests = filtered(REFUSED, within="24h"), sum(map(sum, counts.values()))
+    figures = [("requests", requests, "", ""), ("refused or failed", by_status.total(), day, "")]
     for status, name in STATUSES.items():
         colour = "bad" if status >= 500 else "warn"
         figures.append((name, by_status[status], f"{day}&status__exact={status}", colour))
