@@ -19,13 +19,14 @@ from apikeys.usage import flusher
 from apikeys.usage.models import KeyUsage, RefusedRequest, no_hours
 from config.api.errors import DocumentNotFound
 from config.management.progress import Report
-from config.request.redaction import PREFIX
+from config.request.redaction import PREFIX, PUBLIC_LENGTH
 from documents import demo
 from events.webhooks import demo as webhooks
 from workspaces.models import Membership, Workspace
 
 KEY = "make run"  # the name of the key that is printed
-ADDRESS, CLIENT = "203.0.113.7", "crm-sync/2.3"  # of the requests that are invented
+MONTH = "Status report, no downloads"  # that of the key whose requests are invented
+ADDRESS, CLIENT = "203.0.113.7", "status-report/2.3"  # of these requests
 
 
 @transaction.atomic
@@ -36,15 +37,18 @@ def load(report: Report) -> None:
         admin = Membership.objects.admins().get(workspace=demo.ACME.id)
         webhooks.receiver(admin.workspace, admin.user)  # makes the endpoint
         key_of(admin, KEY)
-        invent_usage(ApiKey.objects.get(workspace=admin.workspace, name=KEY))
+        invent_month(admin.workspace)
 
 
-def invent_usage(key: ApiKey) -> None:
-    """Thirty days of requests: busy on weekdays, some refused, from one address.
+def invent_month(workspace: Workspace) -> None:
+    """A key, and thirty days of its requests: busy on weekdays, some refused, from one address.
 
-    The audit log has none of it, since each entry has the time at which it was written. So there
-    are no downloads. The refused requests are those that their list has.
+    The audit log has none of it, since each entry has the time at which it was written: neither
+    the creation of the key nor downloads. The refused requests are those that their list has.
     """
+    raw = keys.generate()  # nobody knows it
+    public = {"prefix": raw[:PUBLIC_LENGTH], "digest": keys.digest(raw)}
+    key = ApiKey.objects.create(workspace=workspace, name=MONTH, **public)
     chance = random.Random(1)  # noqa: S311 - no secret
     of = {"key_id": key.pk, "workspace_id": key.workspace_id}
     by = {"address": ADDRESS, "user_agent": CLIENT}
@@ -53,7 +57,7 @@ def invent_usage(key: ApiKey) -> None:
         day = keys.today() - timedelta(days=ago)
         busy = chance.randrange(240, 620) if day.weekday() < 5 else chance.randrange(20, 90)
         errors = chance.choice([0, 0, 0, 0, 1, 2, 3]) if day.weekday() < 5 else 0
-        at = datetime.combine(day, time(9 + chance.randrange(8), chance.randrange(60)), UTC)
+        at = datetime.combine(day, time(17, chance.randrange(60)), UTC)
         hours = no_hours()
         for _ in range(busy):
             hours[chance.randrange(7, 18)] += 1
@@ -61,21 +65,21 @@ def invent_usage(key: ApiKey) -> None:
         uses.append(KeyUsage(day=day, last_at=at, **counts, **of, **by))
         refused += [_refused(key, at + timedelta(minutes=n), chance) for n in range(errors)]
     flusher.write(uses, refused)
-    before = key.created_at - timedelta(days=30)
-    ApiKey.objects.filter(pk=key.pk).update(created_at=before)
+    key.created_at -= timedelta(days=30)
+    key.save(update_fields=["created_at"])
 
 
 def _refused(key: ApiKey, at: datetime, chance: random.Random) -> RefusedRequest:
-    id = UUID(int=chance.getrandbits(128), version=4)
+    request, document = (UUID(int=chance.getrandbits(128), version=4) for _ in range(2))
     row = RefusedRequest(
         created_at=at,
         last_at=at,
-        request_ids=[id],
+        request_ids=[request],
         status=404,
         response_text=str(DocumentNotFound.default_detail),
         reason=str(DocumentNotFound.default_detail),
         method="GET",
-        path=f"/api/v1/documents/{id}",
+        path=f"/api/v1/documents/{document}",
         address=ADDRESS,
         user_agent=CLIENT,
     )

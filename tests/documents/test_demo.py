@@ -2,14 +2,16 @@
 
 from collections import Counter
 from collections.abc import Iterator
+from datetime import timedelta
 
 import pytest
+from django.db.models import Sum
 from pytest_django.plugin import DjangoDbBlocker
 
 from apikeys.models import ApiKey
-from apikeys.usage.models import KeyUsage
+from apikeys.usage.models import KeyUsage, RefusedRequest
 from audit.models import AuditEntry
-from config.dev.demo import KEY, load, password_of
+from config.dev.demo import MONTH, load, password_of
 from documents import demo
 from documents.models import Document, StoredFile
 from tests.support import factories
@@ -59,10 +61,31 @@ def test_workspaces_have_documents_and_an_admin_whose_key_gets_the_plans_respons
 def test_workspaces_are_as_old_as_their_documents_and_the_key_as_its_requests() -> None:
     for workspace in Workspace.objects.all():
         assert workspace.created_at <= workspace.documents.earliest("created_at").created_at
-    key = ApiKey.objects.get(workspace__name="Acme", name=KEY)
-    days = KeyUsage.objects.filter(key_id=key.pk)
+    key = ApiKey.objects.get(name=MONTH)
+    days = KeyUsage.objects.all()
+    assert {day.key_id for day in days} == {key.pk}
     assert key.workspace.created_at < key.created_at < days.earliest("day").last_at
     assert key.last_used_at == days.latest("day").last_at
+
+
+def test_log_does_not_contradict_a_date() -> None:
+    """Each entry is of the time at which it was written, so it has nothing of what is older."""
+    log = AuditEntry.objects.all()
+    assert not log.filter(action="workspace.created").exists()
+    for key in ApiKey.objects.all():
+        [*made] = log.filter(action="key.created", key_id=key.pk)
+        assert len(made) == (key.name != MONTH)
+        assert all(entry.created_at - key.created_at < timedelta(minutes=1) for entry in made)
+    downloads = KeyUsage.objects.aggregate(Sum("downloads"))
+    assert downloads["downloads__sum"] == log.filter(action="document.downloaded").count() == 0
+    assert "no downloads" in MONTH
+
+
+def test_refused_requests_have_ids_of_their_own() -> None:
+    rows = RefusedRequest.objects.all()
+    assert rows
+    for row in rows:
+        assert str(row.request_ids[0]) not in row.path
 
 
 def test_demo_is_recorded_and_not_loaded_twice() -> None:
@@ -71,7 +94,6 @@ def test_demo_is_recorded_and_not_loaded_twice() -> None:
     assert rows() == before
     recorded = Counter(AuditEntry.objects.values_list("action", flat=True))
     expected = {
-        "workspace.created": len(demo.TENANTS),
         "workspace.suspended": 1,
         "account.created": len(demo.PEOPLE),
         "member.added": len([person for person in demo.PEOPLE if person.tenant]),

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from apikeys.models import ApiKey
 from config.dev import demo
-from config.dev.demo import KEY, key_of
+from config.dev.demo import KEY, MONTH, key_of
 from documents import storage
 from documents.models import Document
 from events.webhooks.models import Endpoint
@@ -34,7 +34,7 @@ PAGES = {
         "Document downloaded",
     ),
     "start": (ADMIN, "/admin/", "Acme"),
-    "key": (ADMIN, "/admin/apikeys/apikey/{key}/change/", KEY),
+    "key": (ADMIN, "/admin/apikeys/apikey/{key}/change/", MONTH),
     "refused": (ADMIN, "/admin/usage/refusedrequest/", "no such document"),
     "webhook": (ADMIN, "/admin/webhooks/endpoint/{webhook}/change/", "Delivered"),
     "operator": (OPERATOR, "/admin/", "Overview"),
@@ -64,7 +64,8 @@ def ids(browser: Browser, service: Server) -> Iterator[dict[str, object]]:
     endpoint = Endpoint.objects.get(workspace=document.workspace)
     delivered(endpoint)
     with delivering():
-        yield {"document": document.pk, "key": key.pk, "webhook": endpoint.pk}
+        month = ApiKey.objects.get(name=MONTH)
+        yield {"document": document.pk, "key": month.pk, "webhook": endpoint.pk}
     storage.delete(objects() - before)
 
 
