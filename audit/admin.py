@@ -12,6 +12,7 @@ from django.core.exceptions import PermissionDenied
 from django.db.models import Q, QuerySet, Value
 from django.db.models.lookups import Exact
 from django.http import HttpRequest, HttpResponseBase, HttpResponseRedirect, QueryDict
+from django.template.loader import render_to_string
 from django.urls import URLPattern, path, reverse, reverse_lazy
 from django.utils.decorators import method_decorator
 from django.utils.html import format_html, format_html_join
@@ -167,8 +168,8 @@ class AuditEntryAdmin(LogAdmin):
             return []
         changes = self.get_queryset(request).filter(CHANGES)
         newest, _ = lists.page_after([changes], None, LATEST)
-        url = reverse(LOG, query={"kind": "changes"})
-        return [self.panel(request, "Last changes", newest, url)]
+        context = {"lines": self.lines(request, newest), "one_workspace": True}
+        return [SafeString(render_to_string("admin/log_panel.html", context))]
 
     def get_urls(self) -> list[URLPattern]:
         view = self.admin_site.admin_view(self.export_view)

@@ -33,16 +33,6 @@ class LogAdmin(ScopedAdmin):
     def get_filter_form(self, request: HttpRequest) -> Any:
         return self.filter_form(request.GET)
 
-    def panel(self, request: HttpRequest, title: str, rows: Iterable[Any], url: str) -> SafeString:
-        """Some rows, for the start page, and a link to the list."""
-        context = {
-            "title": title,
-            "lines": self.lines(request, rows),
-            "url": url,
-            "one_workspace": self.shows_one_workspace(request),
-        }
-        return SafeString(render_to_string("admin/log_panel.html", context))
-
     # --- A row
 
     def line(self, request: HttpRequest, row: Any) -> Line:

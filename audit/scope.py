@@ -133,6 +133,14 @@ class ScopedAdmin(SectionAdmin):
     def openable(self, request: HttpRequest) -> QuerySet[Any]:
         return self.rows(request).filter(self.scope(request).visible())
 
+    def get_changelist_instance(self, request: HttpRequest) -> Any:
+        """With a chip for the workspace that a link has set."""
+        changelist = super().get_changelist_instance(request)
+        workspaces: Any = apps.get_model("workspaces", "Workspace")._default_manager
+        found = workspaces.filter(pk=parsed(request.GET.get(WORKSPACE, "")))
+        changelist.chips = [("Workspace", each.name, "?") for each in found]
+        return changelist
+
     def get_object(self, request: HttpRequest, object_id: str, from_field: Any = None) -> Any:
         try:
             row = self.openable(request).get(pk=self.opts.pk.to_python(object_id))

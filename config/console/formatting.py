@@ -28,9 +28,10 @@ def isolated(text: Any) -> SafeString:
 
 
 def with_times(text: str) -> SafeString:
-    """HTML: a text of others; moments in it, such as "2026-03-01 09:30 UTC", are times."""
+    """HTML: a text of others; moments in it, such as "2026-03-01 09:30 UTC", and days are times."""
     tag = r'<time datetime="\1T\2Z">\g<0></time>'
     html = re.sub(r"\b(\d{4}-[01]\d-[0-3]\d) ([0-2]\d(?::[0-5]\d)+) UTC\b", tag, escape(text))
+    html = re.sub(r'(?<![\w">-])\d{4}-[01]\d-[0-3]\d\b', r"<time>\g<0></time>", html)
     return format_html("<bdi>{}</bdi>", SafeString(html)) if text else SafeString("")
 
 

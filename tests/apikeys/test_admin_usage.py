@@ -291,7 +291,7 @@ def test_start_page_of_support_has_the_refused_requests_of_24_hours(acme: Tenant
         "1 refused",
     }
     assert f'<a href="{staff.REFUSED}?within=24h&amp;status__exact=429">35</a>' in panel
-    assert "35 × 429 2 hours ago 2 hours ago" in text_of(panel)
+    assert text_of(panel).count("2 hours ago") == 2  # of 429 and of 503: first and last are one
     faults_first = ["2 × 503", "300 × 404", "35 × 429", "401"]
     assert re.findall(r'<span class="state \w+">(.+?)</span>', panel) == faults_first
 
@@ -305,8 +305,8 @@ def test_start_page_of_an_operator_has_an_outage_as_one_thing(
             fields = {"status": 503, "requests": 5, "reason": "object storage is out of reach"}
             refused(**of_key(tenant, **fields), created_at=at)
     page = html(desk.get(staff.START)).split("Requests, last 24 hours")[1]
-    assert text_of(page).count("503 10 minutes ago") == 1
-    assert "20 × 503 10 minutes ago just now Object storage is out of reach" in text_of(page)
+    assert text_of(page).count("10 minutes ago") == 1
+    assert "20 × 503 Object storage is out of reach just now first 10 minutes ago" in text_of(page)
 
 
 def test_list_of_workspaces_has_their_requests_of_30_days_in_one_query(
@@ -341,7 +341,7 @@ def test_part_of_the_start_page_fails_alone(acme: Tenant, monkeypatch: pytest.Mo
     def late(*_: Any) -> list[Any]:
         raise OperationalError("canceling statement due to statement timeout")
 
-    monkeypatch.setattr("audit.admin.AuditEntryAdmin.panel", late)
+    monkeypatch.setattr("audit.admin.AuditEntryAdmin.panels", late)
     text = text_of(start(acme.admin))
     assert "Log could not be shown." in text
     assert "All is well" not in text

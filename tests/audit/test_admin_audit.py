@@ -92,14 +92,18 @@ def test_audit_list_opens_an_entry_and_leads_to_what_it_names(acme: Tenant, sam:
         assert f'<a href="{page}">Lease &lt;b&gt;</a>' in html
         assert entry.file_sha256 not in body(client.get(HISTORY))
         assert (f'<a href="{key}">' in html) == (client is not sam)
+    link = f'<td><a href="{page_of(acme.workspace)}">Acme</a></td>'
+    assert link in body(sam.get(HISTORY))
 
 
 def test_audit_list_has_moments_in_the_reader_s_zone_and_names_a_webhook_by_a_link(
     acme: Tenant, sam: Client
 ) -> None:
-    happened(action=Action.KEY_ROLLED, detail="ends 2026-11-28 09:28 UTC; <b> 2026-99-99 09:28 UTC")
+    detail = "ends 2026-11-28 09:28 UTC; <b> 2026-99-99 09:28 UTC, from 2026-11-01"
+    happened(action=Action.KEY_ROLLED, detail=detail)
     moment = '<time datetime="2026-11-28T09:28Z">2026-11-28 09:28 UTC</time>'
-    assert f"ends {moment}; &lt;b&gt; 2026-99-99 09:28 UTC" in body(sam.get(HISTORY))
+    day = "<time>2026-11-01</time>"  # which is of no zone
+    assert f"ends {moment}; &lt;b&gt; 2026-99-99 09:28 UTC, from {day}" in body(sam.get(HISTORY))
     hook = webhooks.endpoint(acme)
     for label, name in (("", hook.name), ("CRM (old), Berlin", "CRM (old), Berlin")):
         detail = f"{label} {webhooks.PUBLIC_URL} ({hook.pk}): document.completed, <b>".lstrip()

@@ -17,7 +17,7 @@ from events.webhooks.admin.endpoints import MOST_COUNTED
 from events.webhooks.models import TEST_EVENT, Delivery, Endpoint
 from events.webhooks.policy import MOST_ENDPOINTS
 from tests.support import factories, staff, webhooks
-from tests.support.cast import form_of, indexes_of, page_of
+from tests.support.cast import form_of, indexes_of, page_of, text_of
 from tests.support.database import whole_database
 from tests.support.factories import Tenant
 from tests.support.staff import DELIVERIES, HOOKS, START, body
@@ -297,9 +297,11 @@ def test_deliveries_of_a_workspace_are_one_range_of_an_index(
 
 
 def test_webhook_is_found_by_its_host_and_its_page_has_its_whole_url_and_buttons(
-    hook: Endpoint, ada: Client, sam: Client
+    hook: Endpoint, umbrella: Tenant, ada: Client, sam: Client
 ) -> None:
     """`test_admin_isolation.py` has what support staff and operators must not see."""
+    none = text_of(body(sam.get(f"{HOOKS}?workspace_id__exact={umbrella.workspace.pk}")))
+    assert "Workspace: Umbrella ✕ Clear all None." in none
     for client in (ada, sam):
         for text, found in (("hooks.example", [hook]), ("letmein", []), ("https", [])):
             assert list(staff.shown(client, f"?q={text}", HOOKS).result_list) == found, text

@@ -41,9 +41,9 @@ axe.run(document, options).then(({ violations }) => done(violations.map(
   ({ id, nodes }) => `${id}: ${nodes.map((node) => node.html).join(" ").slice(0, 500)}`)));
 """
 FITS = """
-const tables = [...document.querySelectorAll(".scroll")];
+const times = [...document.querySelectorAll("time")];
 return document.documentElement.scrollWidth <= arguments[0]
-  && tables.every((table) => table.scrollWidth <= table.clientWidth + 1);
+  && times.every((time) => time.getClientRects().length < 2);
 """
 FLAGS = (
     "--headless=new",
