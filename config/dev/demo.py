@@ -16,7 +16,7 @@ from django.urls import reverse
 from apikeys import keys
 from apikeys.models import AlreadyIssued, ApiKey
 from apikeys.usage import flusher
-from apikeys.usage.models import KeyUsage, RefusedRequest, no_hours
+from apikeys.usage.models import KeyUsage, RefusedRequest
 from config.api.errors import DocumentNotFound
 from config.management.progress import Report
 from config.request.redaction import PREFIX, PUBLIC_LENGTH
@@ -34,10 +34,7 @@ def load(report: Report) -> None:
     """Loads the demo's data, if the database is empty."""
     if not Workspace.objects.exists():
         demo.load(report, password_of)
-        admin = Membership.objects.admins().get(workspace=demo.ACME.id)
-        webhooks.receiver(admin.workspace, admin.user)  # makes the endpoint
-        key_of(admin, KEY)
-        invent_month(admin.workspace)
+        invent_month(Workspace.objects.get(pk=demo.ACME.id))
 
 
 def invent_month(workspace: Workspace) -> None:
@@ -50,19 +47,17 @@ def invent_month(workspace: Workspace) -> None:
     public = {"prefix": raw[:PUBLIC_LENGTH], "digest": keys.digest(raw)}
     key = ApiKey.objects.create(workspace=workspace, name=MONTH, **public)
     chance = random.Random(1)  # noqa: S311 - no secret
-    of = {"key_id": key.pk, "workspace_id": key.workspace_id}
-    by = {"address": ADDRESS, "user_agent": CLIENT}
+    of = {"key_id": key.pk, "workspace_id": workspace.pk}
     uses, refused = [], []
     for ago in range(29, 0, -1):
         day = keys.today() - timedelta(days=ago)
-        busy = chance.randrange(240, 620) if day.weekday() < 5 else chance.randrange(20, 90)
+        busy = range(20, 60) if day.weekday() < 5 else range(8)  # requests an hour
         errors = chance.choice([0, 0, 0, 0, 1, 2, 3]) if day.weekday() < 5 else 0
-        at = datetime.combine(day, time(17, chance.randrange(60)), UTC)
-        hours = no_hours()
-        for _ in range(busy):
-            hours[chance.randrange(7, 18)] += 1
-        counts = {"ok": busy, "hours": hours, "busiest": busy // 9}
-        uses.append(KeyUsage(day=day, last_at=at, **counts, **of, **by))
+        hours = [chance.choice(busy) if 7 <= hour < 18 else 0 for hour in range(24)]
+        counts = {"ok": sum(hours), "hours": hours, "busiest": max(hours)}
+        at = datetime.combine(day, time(17, 59), UTC)
+        by = {"last_at": at, "address": ADDRESS, "user_agent": CLIENT}
+        uses.append(KeyUsage(day=day, **counts, **of, **by))
         refused += [_refused(key, at + timedelta(minutes=n), chance) for n in range(errors)]
     flusher.write(uses, refused)
     key.created_at -= timedelta(days=30)
@@ -71,7 +66,7 @@ def invent_month(workspace: Workspace) -> None:
 
 def _refused(key: ApiKey, at: datetime, chance: random.Random) -> RefusedRequest:
     request, document = (UUID(int=chance.getrandbits(128), version=4) for _ in range(2))
-    row = RefusedRequest(
+    return RefusedRequest(
         created_at=at,
         last_at=at,
         request_ids=[request],
@@ -82,9 +77,8 @@ def _refused(key: ApiKey, at: datetime, chance: random.Random) -> RefusedRequest
         path=f"/api/v1/documents/{document}",
         address=ADDRESS,
         user_agent=CLIENT,
+        **vars(key.snapshot()),
     )
-    row.identify(key.snapshot())
-    return row
 
 
 def text(base: str) -> list[str]:

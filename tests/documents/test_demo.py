@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from datetime import timedelta
 
 import pytest
 from django.db.models import Sum
@@ -71,11 +70,7 @@ def test_workspaces_are_as_old_as_their_documents_and_the_key_as_its_requests() 
 def test_log_does_not_contradict_a_date() -> None:
     """Each entry is of the time at which it was written, so it has nothing of what is older."""
     log = AuditEntry.objects.all()
-    assert not log.filter(action="workspace.created").exists()
-    for key in ApiKey.objects.all():
-        [*made] = log.filter(action="key.created", key_id=key.pk)
-        assert len(made) == (key.name != MONTH)
-        assert all(entry.created_at - key.created_at < timedelta(minutes=1) for entry in made)
+    assert not log.filter(action__in=("workspace.created", "key.created")).exists()
     downloads = KeyUsage.objects.aggregate(Sum("downloads"))
     assert downloads["downloads__sum"] == log.filter(action="document.downloaded").count() == 0
     assert "no downloads" in MONTH

@@ -49,6 +49,7 @@ def ids(browser: Browser, service: Server) -> Iterator[dict[str, object]]:
     """The ids of the addresses: of the demo, with downloads and refused requests."""
     before = objects()
     demo.load(print)
+    demo.receiver_variables("")  # which makes the endpoint
     document = Document.objects.filter(workspace__name="Acme", status="COMPLETED").latest("pk")
     raw = key_of(Membership.objects.get(user__username=ADMIN), KEY)
     for file_type in ("original", "signed", "certificate"):
