@@ -13,6 +13,10 @@ from config import health
 from config.console.formatting import Bad, clock_tag, code_spans
 
 RUNNING = "<span data-live>The checks are running.</span> Until they end, errors are those of {}."
+FILES = "documents' files"
+NO_FILES = (
+    "<b>The service cannot reach its documents’ files at present.</b> You need not do anything."
+)
 
 
 def lines(checks: health.Checks, *, for_operators: bool = True) -> list[SafeString]:
@@ -29,6 +33,14 @@ def line(found: CheckMessage, hint: str | None = None) -> SafeString:
     hint = hint or found.hint or ""
     text = format_html("<b>{}: {}</b> {}", part, code_spans(found.msg), code_spans(hint))
     return Bad(text) if found.is_serious() else text
+
+
+def for_admins(checks: health.Checks) -> dict[str, list[str]]:
+    """Of what concerns them, and none of their sections looks at: HTML for what is wrong."""
+    if FILES in checks.well:
+        return {FILES: []}
+    wrong = any(each.obj == FILES and each.is_serious() for each in checks.problems)
+    return {FILES: [Bad(NO_FILES)]} if wrong else {}
 
 
 @permission_required("config.view_system", raise_exception=True)  # a superuser has all of them

@@ -324,8 +324,8 @@ def test_list_of_workspaces_has_their_requests_of_30_days_in_one_query(
 def test_admin_is_told_that_the_service_is_at_fault(acme: Tenant, umbrella: Tenant) -> None:
     for minutes, text in (
         (6, None),
-        (3, "failed with 503 3 minutes ago"),
-        (0, "failed with 503 just now"),
+        (3, "Requests failed 3 minutes ago with status 503."),
+        (0, "Requests failed just now with status 503."),
     ):
         at = timezone.now() - timedelta(minutes=minutes)
         refused(**of_key(acme, status=503, requests=8), created_at=at, last_at=at)

@@ -163,10 +163,19 @@ def test_laptop_is_told_nothing_of_what_a_server_needs(
 
 
 def test_pages_say_once_and_in_plain_words_that_object_storage_does_not_respond(
-    desk: Client, way_to_storage: Proxy, monkeypatch: pytest.MonkeyPatch
+    desk: Client, acme: Tenant, way_to_storage: Proxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Only System has the words of its client too."""
+    """Only System has the words of its client too. An admin can do nothing."""
+    monkeypatch.setattr(health, "KEPT", timedelta(0))
+    ada = staff.signed_in(acme.admin)
+    told = "The service cannot reach its documents’ files at present. You need not do anything."
+    well = "webhooks, documents&#x27; files."
+    start = text_of(body(ada.get(START)))
+    assert (told in start, well in start) == (False, True)
     way_to_storage.refuse()
+    start = text_of(body(ada.get(START)))
+    assert (told in start, well in start) == (True, False)
+    assert "object storage" not in start
     start, system = body(desk.get(START)), body(desk.get(PAGE))
     text = "Downloads and imports fail, since object storage is out of reach."
     for page in (start, system):
