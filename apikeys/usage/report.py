@@ -10,28 +10,25 @@ from django.db.models import F, Max, Min, Q, QuerySet, Sum
 from django.db.models.functions import TruncHour
 from django.template.loader import render_to_string
 from django.utils import timezone
-from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from apikeys.keys import today
 from apikeys.throttling import REQUESTS_PER_MINUTE
 from apikeys.usage.models import KeyUsage, RefusedRequest
 from config.console.charts import Bar, bar_chart
-from config.console.formatting import Bad, pill
+from config.console.formatting import Bad
 from config.console.links import REFUSED, filtered, key_link
+from workspaces import mails
 
 MOST, LATEST = 60, 5  # kinds of refused requests, and those on the start page
 STATUSES = {429: "over the limit", 500: "500, errors of ours", 503: "503, out of reach"}
 OF_KEY = ("key_id", "key_name", "key_prefix", "workspace_id", "workspace_name")
 COUNT = Sum(F("requests") + F("others"))  # of refused requests
 SUMMED, GREATEST = ("ok", "errors", "limited", "downloads"), ("busiest", "last_at")  # columns
-NAMES = {"successful": "ok", "refused": "warn"}  # of bars, and their colours
-# A workspace needs a look if its programs go on with these statuses.
-LOOKS = {
-    401: pill("bad", "ended key still used"),
-    429: pill("warn", "over the limit"),
-    403: pill("", "suspended, still asks"),
-}
+NAMES = {"successful": "ok", "refused or failed": "warn"}  # of bars, and their colours
+BY_FAULT = {"successful": "ok", "refused": "warn", "failed with 5xx": "bad"}
+# Statuses with which a workspace needs a look, and how its admins are told of them.
+LOOKS = {401: "by e-mail", 403: "by e-mail", 429: ""}
 
 
 def last_days() -> list[date]:
@@ -64,7 +61,7 @@ def addresses(key_id: UUID) -> list[KeyUsage]:
 def total(usage: Collection[KeyUsage]) -> KeyUsage:
     sums = {name: sum(getattr(each, name) for each in usage) for name in SUMMED}
     most = {name: max(getattr(each, name) for each in usage) for name in GREATEST if usage}
-    return KeyUsage(**sums, **most)
+    return KeyUsage(**sums, **most, day=last_days()[0])
 
 
 def chart(usage: Iterable[KeyUsage], *, small: bool = False) -> SafeString:
@@ -85,8 +82,7 @@ def panel(rows: QuerySet[KeyUsage], name: str = "", **of: Any) -> SafeString:
         "busiest": min(usage.busiest, REQUESTS_PER_MINUTE),
         "limit": REQUESTS_PER_MINUTE,
         "chart": chart(days),
-        "refused_url": filtered(REFUSED, **of),
-        "limited_url": filtered(REFUSED, **of, status__exact=429),
+        "url": filtered(REFUSED, **of, since=usage.day) if of else "",  # all have more
     }
     return SafeString(render_to_string("admin/usage/panels/usage.html", context))
 
@@ -129,7 +125,7 @@ def day_panel(most: Any) -> SafeString:
         kind[(now - hour) // timedelta(hours=1)] += number
     counts = {ago: (ok[24 + now.hour - ago], refused[ago], failed[ago]) for ago in hours}
     bars = [Bar(f"{ago} h ago" if ago else "now", each) for ago, each in counts.items()]
-    chart = bar_chart(bars, label="Requests by hour", names={**NAMES, "failed with 5xx": "bad"})
+    chart = bar_chart(bars, label="Requests by hour", names=BY_FAULT)
     day, requests = filtered(REFUSED, within="24h"), sum(map(sum, counts.values()))
     figures = [("requests", requests, "", ""), ("refused or failed", by_status.total(), day, "")]
     for status, name in STATUSES.items():
@@ -143,6 +139,7 @@ def needs_a_look(visible: Q, *, own: bool) -> Iterator[tuple[UUID, str, SafeStri
     """Workspaces whose programs do not notice that they are refused."""
     rows = refused_in_a_day().filter(visible, status__in=LOOKS, key_id__isnull=False)
     for row in kinds(rows, *OF_KEY, "status"):
-        times = f"{row.requests:,} × {row.status} in 24 hours"
-        why = format_html("{} {} {}", LOOKS[row.status], key_link(row, REFUSED, own=own), times)
+        told = "" if own else mails.told(LOOKS[row.status])
+        context = {"row": row, "who": key_link(row, REFUSED, own=own), "told": told}
+        why = SafeString(render_to_string("admin/usage/look.html", context))
         yield row.workspace_id, row.workspace_name, Bad(why) if row.status == 401 else why

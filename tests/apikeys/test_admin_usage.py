@@ -22,7 +22,9 @@ from tests.support.client import get
 from tests.support.factories import Tenant, uid
 from tests.support.staff import analyze, asked, errors, shown, signed_in
 from tests.support.usage import refused, used
-from tests.support.webhooks import endpoint
+from tests.support.webhooks import delivery, endpoint
+
+TOLD = "You need not do anything: its admins are told on their start page."
 
 
 def of_key(tenant: Tenant, **fields: Any) -> dict[str, Any]:
@@ -180,8 +182,8 @@ def test_start_page_of_an_admin_has_a_chart_of_own_workspaces(
     text = text_of(start(acme.admin))
     assert text.startswith("Acme | Document API")
     figures = (
-        "requests 1,204 downloads 36 refused 14 busiest minute of a key 300 of 300 over the limit 6"
-        " last request just now"
+        "requests 1,204 downloads 36 refused or failed 14 busiest minute of a key 300 of 300"
+        " over the limit 6 last request just now"
     )
     assert f"Acme, last 30 days {figures}" in text
     assert f"{acme.key.prefix}… Acme sync was over the limit of its requests in a minute" in text
@@ -192,14 +194,22 @@ def test_start_page_of_an_admin_has_a_chart_of_own_workspaces(
     assert "7,777" not in text
 
 
-def test_figures_of_start_pages_lead_to_their_requests(acme: Tenant, desk: Client) -> None:
-    used(acme.key.pk, acme.workspace.pk, errors=8, limited=6)
+def test_figures_lead_to_as_many_requests_as_they_say(acme: Tenant, desk: Client) -> None:
+    used(acme.key.pk, acme.workspace.pk, errors=12, limited=6)
     refused(**of_key(acme, status=429, requests=6))
-    for client in (desk, signed_in(acme.admin)):
-        links = re.findall(r'<dd[^>]*><a href="([^"]+)"', html(client.get(staff.START)))
-        assert len(links) >= 2
-        for link in map(unescape, links):
-            assert "429" in html(client.get(link)), link
+    refused(**of_key(acme, requests=3, others=4))
+    refused(**of_key(acme, status=503, requests=2))
+    refused(**of_key(acme, requests=3), created_at=timezone.now() - timedelta(days=2))
+    for number in (1, 2):
+        refused(status=401, requests=4 * number, address=f"192.0.2.{number}")
+    figure = re.compile(f'<a href="({staff.REFUSED}[^"]+)">(?:<span[^>]*>)?([0-9]+)')
+    pages = [staff.START, staff.WORKSPACES, page_of(acme.workspace), page_of(acme.key)]
+    for client, urls, count in ((desk, pages[:3], 14), (signed_in(acme.admin), pages[::3], 4)):
+        found = [each for url in urls for each in figure.findall(html(client.get(url)))]
+        assert len(found) == count, found
+        for url, number in found:
+            rows = shown(client, "", unescape(url)).result_list
+            assert sum(row.requests + row.others for row in rows) == int(number), url
 
 
 def test_ended_key_that_is_still_used_is_named_and_its_requests_are_refused_ones_everywhere(
@@ -215,16 +225,16 @@ def test_ended_key_that_is_still_used_is_named_and_its_requests_are_refused_ones
     named = f"{acme.key.prefix}… Acme sync has ended and is still used. Its requests get 401"
     assert text_of(line).startswith(named)
     assert page_of(acme.key) in line
-    figures = "last 30 days requests 3 downloads 0 refused 3"
+    figures = "last 30 days requests 3 downloads 0 refused or failed 3"
     assert f"Acme, {figures}" in text_of(page)
     keys = text_of(html(signed_in(acme.admin).get(staff.KEYS)))
-    assert "3 requests, 3 refused just now" in keys
+    assert "3 requests, 3 refused or failed just now" in keys
     key = text_of(html(signed_in(acme.admin).get(page_of(acme.key))))
     assert "Last request 127.0.0.1 just now" in key  # where it is still used
     text = text_of(start(staff.operator()))
-    assert f"Acme ended key still used {acme.key} 3 × 401 in 24 hours" in text
+    assert f"Acme 3 × 401 {named}: give that program another key. {TOLD}" in text
     assert "last 24 hours requests 4 refused or failed 4 over the limit 0" in text
-    assert f"All workspaces, {figures}" in text
+    assert f"Keys of all workspaces, {figures}" in text
     acme.key.delete_by(by=acme.admin)
     assert "still used" not in start(acme.admin)
 
@@ -233,20 +243,21 @@ def test_start_page_of_support_names_workspaces_that_need_a_look_and_then_all_is
     acme: Tenant, umbrella: Tenant, freebie: Tenant
 ) -> None:
     """The worst first; also for an admin of a workspace where nothing is wrong."""
-    endpoint(acme)
-    Endpoint.objects.update(failing_since=timezone.now())
+    delivery(endpoint(acme), {"error": "The connection was refused."})
+    Endpoint.objects.update(label="CRM", failing_since=timezone.now())
     assert "All is well." in text_of(start(umbrella.admin))
     refused(**of_key(freebie, status=429, requests=120))
     sam = staff.support()
     staff.member(umbrella.workspace, sam.username, "ADMIN")
     text = text_of(start(sam))
     assert "2 workspaces need a look: Acme , Freebie The rest is well." in text
-    assert "Workspaces that need a look Name Why Acme webhook fails" in text
-    assert f"Freebie over the limit {freebie.key} 120 × 429 in 24 hours" in text
+    assert f"Webhook CRM began to fail just now : the connection was refused. {TOLD}" in text
+    limited = f"120 × 429 {freebie.key} was over the limit of its requests in a minute in the last"
+    assert f"{limited} 24 hours: let that program wait as Retry-After says. {TOLD}" in text
     assert "All is well" not in text
     page = html(signed_in(sam).get(page_of(acme.workspace)))
-    assert re.search(r'<li class="bad">.*webhook fails.* <a href="/admin/webhooks/', page)
-    assert "webhook fails" not in html(signed_in(sam).get(page_of(freebie.workspace)))
+    assert re.search(r'<li class="bad">.*Failing.* <a href="/admin/webhooks/', page)
+    assert "began to fail" not in html(signed_in(sam).get(page_of(freebie.workspace)))
 
 
 def test_admin_reads_which_other_own_workspace_needs_a_look(
@@ -257,7 +268,8 @@ def test_admin_reads_which_other_own_workspace_needs_a_look(
     refused(**of_key(frozen, status=403, requests=7))
     page = start(acme.admin)
     assert "1 workspace needs a look: Umbrella" in text_of(page)
-    assert f"Umbrella over the limit {umbrella.key} 120 × 429" in text_of(page)
+    assert f"Umbrella 120 × 429 {umbrella.key} was over the limit" in text_of(page)
+    assert "its admins are told" not in page
     assert page_of(umbrella.key) in page
     assert "Frozen" not in page
     assert "need a look" not in text_of(start(umbrella.admin))
@@ -290,7 +302,6 @@ def test_start_page_of_support_has_the_refused_requests_of_24_hours(acme: Tenant
         "35 refused, 2 failed with 5xx",
         "1 refused",
     }
-    assert f'<a href="{staff.REFUSED}?within=24h&amp;status__exact=429">35</a>' in panel
     assert text_of(panel).count("2 hours ago") == 2  # of 429 and of 503: first and last are one
     faults_first = ["2 × 503", "300 × 404", "35 × 429", "401"]
     assert re.findall(r'<span class="state \w+">(.+?)</span>', panel) == faults_first

@@ -28,12 +28,13 @@ from events.webhooks.admin.deliveries import held, is_due, reason, unsent
 from events.webhooks.models import PENDING, UNDELIVERED, Delivery, DeliveryState, Endpoint
 from events.webhooks.monitoring import PROCESS
 from events.webhooks.policy import FAILING_DAYS, KEEP
+from workspaces import mails
 from workspaces.api_access import access_warning
 
 SHOWN = 20  # deliveries
 MOST_COUNTED = 1000  # deliveries that wait
 MOST_LINES = 5  # about an own workspace's webhooks; each takes three queries
-MOST_NAMED = 20  # failing webhooks of all workspaces, those that fail longest
+MOST_NAMED = 10  # failing webhooks of all workspaces, those that fail longest; two queries each
 
 
 def state(endpoint: Endpoint) -> SafeString:
@@ -131,9 +132,9 @@ class EndpointAdmin(ScopedAdmin):
     def needs_a_look(self, request: HttpRequest) -> Iterable[tuple[UUID, str, SafeString]]:
         failing = Endpoint.objects.failing().filter(scope_of(request).visible())
         for each in failing.select_related("workspace")[:MOST_NAMED]:
-            began = ago_with_exact(each.failing_since or each.created_at)
-            word, link = pill("bad", "webhook fails"), page_link(ENDPOINT, each.name, each.pk)
-            text = format_html("{} {}, which began {}", word, link, began)
+            name = format_html("<b>Webhook {}</b>", page_link(ENDPOINT, each.name, each.pk))
+            told = mails.told("by e-mail after an hour") if scope_of(request).everything else ""
+            text = format_html("{} {}. {}", pill("bad", "Failing"), began(each, name), told)
             yield each.workspace_id, each.workspace.name, Bad(text)
 
     def as_rows(self, objects: Iterable[Endpoint]) -> Iterable[dict[str, Any]]:
@@ -177,12 +178,18 @@ def explanation(endpoint: Endpoint, subject: str = "It") -> SafeString:
     return Bad(failure(endpoint, subject)) if endpoint.failing_since else SafeString("")
 
 
-def failure(endpoint: Endpoint, subject: str) -> SafeString:
-    """Since when it fails and why, how many deliveries wait, and until when."""
-    pending = endpoint.deliveries.filter(PENDING)
-    # Of those that were attempted: the others are due already.
-    latest = pending.order_by("next_attempt_at", "id").last()
+def began(endpoint: Endpoint, subject: str) -> SafeString:
+    """Since when it fails, and why."""
+    # Of the deliveries that were attempted: the others are due already.
+    latest = endpoint.deliveries.filter(PENDING).order_by("next_attempt_at", "id").last()
     last = latest and latest.attempt_set.order_by("number").last()
+    since = ago_with_exact(endpoint.failing_since or endpoint.created_at)
+    return format_html("{} began to fail {}{}", subject, since, f": {reason(last)}" if last else "")
+
+
+def failure(endpoint: Endpoint, subject: str) -> SafeString:
+    """The same, how many deliveries wait, and until when."""
+    pending = endpoint.deliveries.filter(PENDING)
     times = pending.order_by("next_attempt_at", "id").values_list("next_attempt_at", flat=True)
     waits: list[Any] = list(times[:MOST_COUNTED])
     number = f"{len(waits):,}{' or more' if len(waits) == MOST_COUNTED else ''}"
@@ -191,11 +198,8 @@ def failure(endpoint: Endpoint, subject: str) -> SafeString:
         at = format_html("at {}", clock_tag(waits[0])) if waits[0] > timezone.now() else "due now"
         following = format_html(" The next attempt is {}.", at)
     return format_html(
-        "{} began to fail {}{}. {} deliver{}.{} After {} days without success, the webhook is "
-        "switched off.",
-        subject,
-        ago_with_exact(endpoint.failing_since or endpoint.created_at),
-        f": {reason(last)}" if last else "",
+        "{}. {} deliver{}.{} After {} days without success, the webhook is switched off.",
+        began(endpoint, subject),
         number,
         pluralize(len(waits), "y waits,ies wait"),
         following,
