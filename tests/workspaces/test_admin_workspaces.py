@@ -42,10 +42,16 @@ def test_workspace_page_of_its_admin(acme: Tenant, ada: Client) -> None:
     assert told() == []
 
 
-def test_workspaces_are_listed_for_support(acme: Tenant, frozen: Tenant, sam: Client) -> None:
-    listed = body(sam.get(WORKSPACES))
+def test_workspaces_are_listed_for_support_and_for_operators_with_what_they_may_do(
+    acme: Tenant, frozen: Tenant, sam: Client, desk: Client
+) -> None:
+    listed, links = body(sam.get(WORKSPACES)), body(desk.get(WORKSPACES))
     for text in ("Filter by state", ">Suspended</a>", "Acme · 00000001", "Frozen · 00000001"):
         assert text in listed
+    for workspace, name in ((acme, "suspend"), (frozen, "reinstate"), (acme, "plan")):
+        url = f'href="{page_of(workspace.workspace, name)}"'
+        assert url in links
+        assert url not in listed
     assert sam.get(ADD).status_code == 403
 
 

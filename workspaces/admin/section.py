@@ -40,7 +40,6 @@ class WorkspacePage(ObjectPage):
             "members": members.order_by("role", "user__username"),
             "pending": pending.select_related("created_by").order_by("created_at"),
             "is_operator": is_operator(user),
-            "sees_every_workspace": scope_of(self.request).everything,
             "warnings": looks.get(workspace.pk, ("", []))[1],
             "may_manage": may_manage_members(user, workspace),
             "is_own": workspace.is_administered_by(user),
