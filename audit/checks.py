@@ -13,6 +13,7 @@ from config.checks import DATABASE, Found, asks_service, look_at
 from config.console.formatting import ago
 
 PART = "audit log"
+KEYS = "See `AUDIT_PUBLIC_KEYS` in `docs/reference.md`."
 # On a full disk, a row still finds room in a page. Rows beyond work_mem are written to
 # a file on PostgreSQL's disk. The INSERT of no rows is refused without the privilege, and where
 # PostgreSQL only reads.
@@ -30,23 +31,23 @@ def audit_log_writable() -> Found:
     yield Info("Entries can be added.")
 
 
-@asks_service(PART, "audit.001", hint="docs/reference.md has AUDIT_PUBLIC_KEYS.")
+@asks_service(PART, "audit.001", hint=KEYS)
 def audit_log() -> Found:
     """Whether roles and triggers protect it, and it is sealed and was found to be intact."""
     for text in guards.problems():
-        yield Error(text, hint="config/privileges.sql has what roles may do.")
+        yield Error(text, hint="`config/privileges.sql` has what roles may do.")
     if keys.set_up():
         found = state.read()
         yield from [*wrong_seals(found), *late_seals(found)] or [Info("Entries are sealed.")]
-        yield last("verified", Action.LOG_VERIFIED, 8 * 24, "Run: deploy/manage verify_audit")
+        yield last("verified", Action.LOG_VERIFIED, 8 * 24, "Run `deploy/manage verify_audit`.")
     else:
-        yield Info("It is not sealed, which is an option: deploy/install EMAIL --seal")
+        yield Info("It is not sealed; `deploy/install EMAIL --seal` would seal it.")
 
 
 def wrong_seals(found: state.State) -> Found:
     """What does not fit, or cannot be checked, and what an operator does about it."""
     if found.unverified:
-        yield Error(found.unverified, "docs/reference.md has AUDIT_PUBLIC_KEYS.", PART)
+        yield Error(found.unverified, KEYS, PART)
     # A newer result does not end it: the role that serves can add one.
     at = f"{found.damaged_at:%Y-%m-%dT%H:%M:%SZ}" if found.damaged_at else ""
     if at and at != settings.AUDIT_DAMAGE_SETTLED:
@@ -74,7 +75,7 @@ def backup() -> Found:
     if settings.ON_LAPTOP:
         yield Debug("None is made of a laptop's data.")
     else:
-        yield last("made", Action.BACKUP_MADE, 26, "Run: deploy/backup FOLDER")
+        yield last("made", Action.BACKUP_MADE, 26, "Run `deploy/backup FOLDER`.")
 
 
 def last(done: str, action: Action, hours: int, hint: str) -> CheckMessage:

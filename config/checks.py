@@ -26,7 +26,7 @@ from config import cache, env, version
 from config.connections import fetch, processes
 from config.request.redaction import redact
 
-DATABASE = "Check DATABASE_URL, and that PostgreSQL runs."
+DATABASE = "Check `DATABASE_URL`, and that PostgreSQL runs."
 SECONDS = 2.0  # for each response of another program
 HOUSEKEEPING = "housekeeping"  # the process, and its connections
 TLS, NGINX = Path("/etc/documents-api/tls"), ("127.0.0.1", 443)
@@ -38,7 +38,13 @@ def look_at(name: str) -> str:
     """The hint that leads to a process: of `make run`, or a unit of deploy/install."""
     if settings.ON_LAPTOP:
         return "End `make run`, and start it again."
-    return f"Look at: `journalctl -u documents-api-{name}`"
+    return f"Look at `journalctl -u documents-api-{name}`."
+
+
+def words_of(exc: Exception) -> CheckMessage:
+    """What a library says of an error, which is a detail."""
+    why = str(exc).strip().partition("\n")[0] or type(exc).__name__
+    return Debug(f"The error was: {redact(why).removesuffix('.')}.")
 
 
 def asks_service(part: str, name: str, *tags: str, hint: str) -> Callable[..., Any]:
@@ -58,8 +64,7 @@ def asks_service(part: str, name: str, *tags: str, hint: str) -> Callable[..., A
             try:
                 found.extend(find() or [])
             except Exception as exc:
-                why = str(exc).strip().partition("\n")[0] or type(exc).__name__
-                found.append(Error(redact(why), hint=hint))
+                found += [Error("The check has failed.", hint=hint), words_of(exc)]
             for each in found:
                 each.obj = each.obj or part
                 each.id = name.replace(".", f".{type(each).__name__[0]}")
@@ -85,13 +90,13 @@ def database() -> Found:
     executor = MigrationExecutor(connection)
     if plan := executor.migration_plan(executor.loader.graph.leaf_nodes()):
         text = f"Migrations are missing: {', '.join(str(migration) for migration, _ in plan)}."
-        yield Error(text, hint="Run: deploy/manage migrate")
+        yield Error(text, hint="Run `deploy/manage migrate`.")
     [(number, role)] = fetch("SELECT current_setting('server_version'), current_user", [])
     yield Info(f"PostgreSQL {number}, in the role {role}.")
-    yield Debug(version.line(), obj="release")
+    yield Debug(f"{version.line()}.", obj="release")
 
 
-@asks_service("database", "config.005", hint="PgBouncer needs max_prepared_statements.")
+@asks_service("database", "config.005", hint="PgBouncer needs `max_prepared_statements`.")
 def prepared_statements() -> None:
     """Two sessions prepare statements with the same name in turn, as threads of the API do."""
     with closing(connection.copy()) as first, closing(connection.copy()) as second:
@@ -101,12 +106,12 @@ def prepared_statements() -> None:
                 Cursor(session.connection).execute(statement, prepare=True)
 
 
-@asks_service("rate limit", "config.003", "readyz counter", hint="Check REDIS_URL and Redis.")
+@asks_service("rate limit", "config.003", "readyz counter", hint="Check `REDIS_URL` and Redis.")
 def redis() -> Found:
     cache.check()
     if settings.COUNT_IN_PROCESS and not settings.ON_LAPTOP:
         text = "Each process counts requests and allows the whole rate limit."
-        hint = "Set REDIS_URL to redis://HOST:PORT/NUMBER, unless the service is one process."
+        hint = "Set `REDIS_URL` to `redis://HOST:PORT/NUMBER`, unless the service is one process."
         yield Warning(text, hint=hint)
     else:
         yield Info(f"{'This process' if settings.COUNT_IN_PROCESS else 'Redis'} counts requests.")
@@ -140,12 +145,12 @@ _IN_THE_WAY = """
 """
 
 
-@asks_service("server", "config.004", hint="Run as root: systemctl status")
+@asks_service("server", "config.004", hint="Run as root: `systemctl status`.")
 def operation() -> Found:
     """Transactions in the way, housekeeping, and units, clock and certificate of deploy/install."""
     for whose, seconds, end in fetch(_IN_THE_WAY, {"long": LONG}):
         text = f"A transaction of {whose}, {seconds:,} s old, is in the way of others."
-        yield Warning(text, f"If it should not go on, run as postgres: {end}", "database")
+        yield Warning(text, f"If it should not go on, run as postgres: `{end}`.", "database")
     sessions = import_string(f"{settings.SESSION_ENGINE}.SessionStore").get_model_class().objects
     if not processes(HOUSEKEEPING):
         text = "No process sends e-mails, and deletes what is old."
@@ -159,7 +164,7 @@ def operation() -> Found:
         options = ("--failed", "--plain", "--no-legend", "documents-api*")
         for line in _run("systemctl", "list-units", *options).splitlines():
             unit = line.split()[0]
-            yield Error(f"{unit} has failed.", hint=f"Look at: journalctl -u {unit}")
+            yield Error(f"{unit} has failed.", hint=f"Look at `journalctl -u {unit}`.")
         clock = _run("timedatectl", "show", "--property", "NTPSynchronized", "--value").strip()
         kind = Warning if clock == "no" else Info
         text = f"The clock is synchronised: {clock or 'unknown'}."
@@ -169,5 +174,5 @@ def operation() -> Found:
         ends = x509.load_pem_x509_certificate(pem.encode()).not_valid_after_utc
         days = (ends - timezone.now()).days
         level = Error if days < 7 else Warning if days < 21 else Info
-        hint = "Renew it; then: systemctl reload nginx"
+        hint = "Renew it; then run `systemctl reload nginx`."
         yield level(f"The certificate ends in {days} days.", hint=hint)

@@ -1,12 +1,11 @@
 from collections.abc import Callable
 
-from django.core.checks import CheckMessage, Debug, Error, Info
+from django.core.checks import CheckMessage, Error, Info
 
-from config.checks import asks_service
-from config.request.redaction import redact
+from config.checks import asks_service, words_of
 from documents import storage
 
-HINT = "Check S3_ENDPOINT_URL, S3_BUCKET, S3_REGION and the keys."
+HINT = "Check `S3_ENDPOINT_URL`, `S3_BUCKET`, `S3_REGION` and the keys."
 
 
 def fault(look: Callable[[], None]) -> list[CheckMessage]:
@@ -17,8 +16,8 @@ def fault(look: Callable[[], None]) -> list[CheckMessage]:
         silent = isinstance(exc, storage.OutOfReach)
         why = "is out of reach" if silent else "refuses requests"
         text = f"Downloads and imports fail, since object storage {why}."
-        hint = "Check that it runs, and S3_ENDPOINT_URL." if silent else HINT
-        return [Error(text, hint=hint), Debug(redact(str(exc)))]
+        hint = "Check `S3_ENDPOINT_URL`, and that it runs." if silent else HINT
+        return [Error(text, hint=hint), words_of(exc)]
     return []
 
 

@@ -14,9 +14,7 @@ from config.console.formatting import Bad, clock_tag, code_spans
 
 RUNNING = "<span data-live>The checks are running.</span> Until they end, errors are those of {}."
 FILES = "documents' files"
-NO_FILES = (
-    "<b>The service cannot reach its documents’ files at present.</b> You need not do anything."
-)
+NO_FILES = "The service cannot reach its documents’ files at present. You need not do anything."
 
 
 def lines(checks: health.Checks, *, for_operators: bool = True) -> list[SafeString]:

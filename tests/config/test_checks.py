@@ -17,7 +17,7 @@ import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
-from django.core.checks import CheckMessage, Error, Info, Warning
+from django.core.checks import CheckMessage, Error, Info, Tags, Warning, run_checks
 from django.core.management import call_command
 from django.db import connection
 from django.test import Client
@@ -85,8 +85,8 @@ def test_check_deploy_names_each_variable_that_is_wrong(transactional_db: None) 
     ("check", "name", "value", "finding"),
     [
         (redis, "COUNT_IN_PROCESS", True, "config.W003 Each process counts"),
-        (redis, "REDIS_URL", f"redis://{HOST}:9/0", "config.E003 Error "),
-        (audit_log, "AUDIT_PUBLIC_KEYS", [], "audit.I001 It is not sealed"),
+        (redis, "REDIS_URL", f"redis://{HOST}:9/0", "config.D003 The error was: Error "),
+        (audit_log, "AUDIT_PUBLIC_KEYS", [], "audit.I001 It is not sealed; `deploy/"),
         (audit_log, "AUDIT_PUBLIC_KEYS", ["x"], "audit.E001 AUDIT_PUBLIC_KEYS is not"),
     ],
 )
@@ -182,6 +182,22 @@ def test_pages_say_once_and_in_plain_words_that_object_storage_does_not_respond(
         assert page.count(text) == 1
     assert "endpoint URL" not in start
     assert system.count("Could not connect to the endpoint URL") == 1
+
+
+@pytest.mark.parametrize("wrong", [False, True])
+def test_all_that_checks_say_are_sentences(
+    db: None, settings: Any, way_to_storage: Proxy, wrong: bool
+) -> None:
+    """What a library says of an error follows ours."""
+    if wrong:
+        settings.REDIS_URL, settings.COUNT_IN_PROCESS = f"redis://{HOST}:9/0", False
+        settings.AUDIT_PUBLIC_KEYS = ["x"]
+        way_to_storage.refuse()
+    found = run_checks(None, [Tags.database], True, ["default"])
+    said = [text for each in found for text in (each.msg, each.hint) if text]
+    assert [text for text in said if not text.endswith(".")] == []
+    ours = "The check has failed."
+    assert [each.id for each in found if each.msg == ours] == ["config.E003"] * wrong
 
 
 @pytest.mark.usefixtures("transactional_db")
