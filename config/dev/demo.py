@@ -47,7 +47,6 @@ def invent_month(workspace: Workspace) -> None:
     public = {"prefix": raw[:PUBLIC_LENGTH], "digest": keys.digest(raw)}
     key = ApiKey.objects.create(workspace=workspace, name=MONTH, **public)
     chance = random.Random(1)  # noqa: S311 - no secret
-    of = {"key_id": key.pk, "workspace_id": workspace.pk}
     uses, refused = [], []
     for ago in range(29, 0, -1):
         day = keys.today() - timedelta(days=ago)
@@ -55,9 +54,9 @@ def invent_month(workspace: Workspace) -> None:
         errors = chance.choice([0, 0, 0, 0, 1, 2, 3]) if day.weekday() < 5 else 0
         hours = [chance.choice(busy) if 7 <= hour < 18 else 0 for hour in range(24)]
         counts = {"ok": sum(hours), "hours": hours, "busiest": max(hours)}
-        at = datetime.combine(day, time(17, 59), UTC)
+        at = datetime.combine(day, time(17, chance.randrange(55)), UTC)
         by = {"last_at": at, "address": ADDRESS, "user_agent": CLIENT}
-        uses.append(KeyUsage(day=day, **counts, **of, **by))
+        uses.append(KeyUsage(key_id=key.pk, workspace_id=workspace.pk, day=day, **counts, **by))
         refused += [_refused(key, at + timedelta(minutes=n), chance) for n in range(errors)]
     flusher.write(uses, refused)
     key.created_at -= timedelta(days=30)
