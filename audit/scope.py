@@ -16,7 +16,6 @@ from django.http import Http404, HttpRequest, HttpResponseRedirect
 from django.urls import reverse
 
 from config.console.base import ADMINS, READ_ALL, SectionAdmin, request_user
-from config.console.identify import Kind
 from config.console.links import parsed
 
 WORKSPACE = "workspace_id__exact"  # the URL parameter
@@ -72,11 +71,6 @@ class Scope:
     def visible(self, field: str = "workspace_id") -> Q:
         """What may be opened."""
         return Q() if self.everything else Q(**{f"{field}__in": self.own.values("pk")})
-
-
-def begins_with(start: str) -> Q:
-    """The ids that begin with these eight digits: a range of their index."""
-    return Q(pk__range=(f"{start}{24 * '0'}", f"{start}{24 * 'f'}"))
 
 
 def has_right(user: User | AnonymousUser, permission: str) -> bool:
@@ -148,11 +142,6 @@ class ScopedAdmin(SectionAdmin):
             return None
         scope_of(request).look_at(row.workspace_id)
         return row
-
-    def find(self, request: HttpRequest, kind: Kind, text: str) -> str:
-        if kind != Kind.START:
-            return super().find(request, kind, text)
-        return self.url_of_found(self.openable(request).filter(begins_with(text)), text)
 
 
 def start_page_of(workspace: Any) -> HttpResponseRedirect:

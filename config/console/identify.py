@@ -22,7 +22,6 @@ class Kind(StrEnum):
     EVENT = "an event's id, without evt_"
     ID = "an id"
     REQUEST_ID = "an id without dashes, of a request if of nothing else"
-    START = "the first eight characters of an id, as pages show them"
     RECIPIENT = "an e-mail address, of a recipient"
     EMAIL = "an e-mail address, of a user if of no recipient"
     ADDRESS = "an IP address"
@@ -36,7 +35,6 @@ _IN_TEXT = {
     Kind.EVENT: re.compile(r"\bevt_([0-9a-f]{32})\b"),
     Kind.ID: re.compile(r"\b([0-9a-f]{8}(?:-?[0-9a-f]{4}){3}-?[0-9a-f]{12})\b", re.IGNORECASE),
     Kind.REQUEST_ID: re.compile(r"\b([0-9a-f]{32})\b"),
-    Kind.START: re.compile(r"(?:^|· )([0-9a-f]{8})$", re.IGNORECASE),
 }
 _HOST = re.compile(r"(?:https?://)?((?:[\w-]+\.)+[\w-]+)(?:[:/?#]\S*)?", re.IGNORECASE)
 # Where a text leads that no section has found: to a list, which says so.

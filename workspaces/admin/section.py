@@ -8,7 +8,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 
 from audit.models import Action
 from audit.queries import newest
-from audit.scope import begins_with, scope_of, start_page_of
+from audit.scope import scope_of, start_page_of
 from config.console.base import ADMINS, READ_ALL, SectionAdmin, request_user
 from config.console.identify import Kind
 from config.console.object_page import Button, ObjectPage
@@ -105,8 +105,6 @@ class WorkspaceAdmin(SectionAdmin):
         """Also by a member, and by the name: its beginning is enough for those who see all."""
         if kind == Kind.EMAIL:
             by = Q(memberships__user__username__iexact=text)
-        elif kind == Kind.START:
-            by = begins_with(text)
         elif kind == Kind.TEXT:
             everything = scope_of(request).everything
             by = Q(name__istartswith=text) if everything else Q(name__iexact=text)
