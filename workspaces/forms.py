@@ -61,8 +61,8 @@ class ReasonForm(forms.Form):
     reason = forms.CharField(
         max_length=500,
         widget=forms.Textarea({"rows": 3}),
-        help_text="It is kept in the audit log, which the workspace’s admins and support staff "
-        "can read.",
+        help_text="Required. It is kept in the audit log, which the workspace’s admins and support "
+        "staff can read.",
         error_messages={"required": "Say why: the audit log keeps it."},
     )
 
@@ -78,7 +78,7 @@ class StaffForm(ReasonForm):
         self.login = login
         self.fields["typed"].label = f"Type {login}"
         told = " Other operators get an e-mail, and so does the user." if mails.available() else ""
-        self.fields["reason"].help_text = f"It is kept in the audit log.{told}"
+        self.fields["reason"].help_text = f"Required. It is kept in the audit log.{told}"
 
     def clean_typed(self) -> str:
         typed: str = self.cleaned_data["typed"]
