@@ -29,7 +29,7 @@ class EndpointQuerySet(models.QuerySet["Endpoint"]):
     def failing(self) -> "EndpointQuerySet":
         """Those that fail now, the longest first."""
         failing = self.existing().filter(enabled=True, failing_since__isnull=False)
-        return failing.order_by("failing_since")
+        return failing.order_by("failing_since").select_related("workspace")
 
 
 class Endpoint(models.Model):

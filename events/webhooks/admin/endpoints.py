@@ -25,7 +25,7 @@ from config.console.object_page import ObjectPage
 from events.models import KEEP_DAYS
 from events.webhooks.admin import actions
 from events.webhooks.admin.deliveries import held, is_due, reason, unsent
-from events.webhooks.models import PENDING, UNDELIVERED, Delivery, DeliveryState, Endpoint
+from events.webhooks.models import PENDING, UNDELIVERED, Attempt, Delivery, DeliveryState, Endpoint
 from events.webhooks.monitoring import PROCESS
 from events.webhooks.policy import FAILING_DAYS, KEEP
 from workspaces import mails
@@ -34,7 +34,7 @@ from workspaces.api_access import access_warning
 SHOWN = 20  # deliveries
 MOST_COUNTED = 1000  # deliveries that wait
 MOST_LINES = 5  # about an own workspace's webhooks; each takes three queries
-MOST_NAMED = 10  # failing webhooks of all workspaces, those that fail longest; two queries each
+MOST_NAMED = 15  # failing webhooks of all workspaces, those that fail longest; a query each
 
 
 def state(endpoint: Endpoint) -> SafeString:
@@ -130,8 +130,7 @@ class EndpointAdmin(ScopedAdmin):
         return {"webhooks": [*filter(None, lines)]}
 
     def needs_a_look(self, request: HttpRequest) -> Iterable[tuple[UUID, str, SafeString]]:
-        failing = Endpoint.objects.failing().filter(scope_of(request).visible())
-        for each in failing.select_related("workspace")[:MOST_NAMED]:
+        for each in Endpoint.objects.failing().filter(scope_of(request).visible())[:MOST_NAMED]:
             name = format_html("<b>Webhook {}</b>", page_link(ENDPOINT, each.name, each.pk))
             told = mails.told("by e-mail after an hour") if scope_of(request).everything else ""
             text = format_html("{} {}. {}", pill("bad", "Failing"), began(each, name), told)
@@ -181,8 +180,9 @@ def explanation(endpoint: Endpoint, subject: str = "It") -> SafeString:
 def began(endpoint: Endpoint, subject: str) -> SafeString:
     """Since when it fails, and why."""
     # Of the deliveries that were attempted: the others are due already.
-    latest = endpoint.deliveries.filter(PENDING).order_by("next_attempt_at", "id").last()
-    last = latest and latest.attempt_set.order_by("number").last()
+    waiting = {"delivery__endpoint": endpoint, "delivery__state": DeliveryState.PENDING}
+    order = ("delivery__next_attempt_at", "delivery_id", "number")
+    last = Attempt.objects.filter(**waiting).order_by(*order).last()
     since = ago_with_exact(endpoint.failing_since or endpoint.created_at)
     return format_html("{} began to fail {}{}", subject, since, f": {reason(last)}" if last else "")
 
