@@ -35,10 +35,8 @@ def line(found: CheckMessage, hint: str | None = None) -> SafeString:
 
 def for_admins(checks: health.Checks) -> dict[str, list[str]]:
     """Of what concerns them, and none of their sections looks at: HTML for what is wrong."""
-    if FILES in checks.well:
-        return {FILES: []}
-    wrong = any(each.obj == FILES and each.is_serious() for each in checks.problems)
-    return {FILES: [Bad(NO_FILES)]} if wrong else {}
+    wrong: list[str] = [Bad(NO_FILES) for each in checks.problems if each.obj == FILES]
+    return {FILES: wrong[:1]} if wrong or FILES in checks.well else {}
 
 
 @permission_required("config.view_system", raise_exception=True)  # a superuser has all of them
