@@ -153,7 +153,7 @@ class AuditEntryAdmin(LogAdmin):
         found = state.read()
         wrong, late = list(wrong_seals(found)), list(late_seals(found))
         if has_right(request_user(request), OPERATORS):
-            return [system.line(each) for each in wrong + late]
+            return system.lines(wrong + late)
         return [WRONG] if wrong else [LATE] if late else []
 
     def health(self, request: HttpRequest) -> dict[str, list[str]]:

@@ -86,11 +86,12 @@ class ConsoleSite(admin.AdminSite):
                 looks = self.needs_a_look(request)
         sees_all, is_operator = (self.may_see(request, [who]) for who in (READ_ALL, OPERATORS))
         checks = health.checks()
-        if not sees_all:  # what the sections have found is what was looked at
-            found |= system.for_admins(checks)
+        if not sees_all:  # the rest is what the sections have found
+            files = [each for each in checks.problems if each.obj == system.FILES]
             well = [name for name, lines in found.items() if not lines]
-            checks = health.Checks(timezone.now(), [], [], well)
-        lines = [*chain(*found.values()), *system.lines(checks, for_operators=is_operator)]
+            well += {*checks.well} & {system.FILES}
+            checks = health.Checks(timezone.now(), files, [], well)
+        lines = [*chain(*found.values()), *system.lines(checks.problems, for_operators=is_operator)]
         context = {
             "lines": sorted(lines, key=lambda line: not isinstance(line, Bad)),
             "looks": looks if sees_all else looks or None,
