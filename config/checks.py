@@ -153,7 +153,7 @@ def operation() -> Found:
         yield Warning(text, f"If it should not go on, run as postgres: `{end}`.", "database")
     sessions = import_string(f"{settings.SESSION_ENGINE}.SessionStore").get_model_class().objects
     if not processes(HOUSEKEEPING):
-        text = "No process sends e-mails, and deletes what is old."
+        text = "No process sends e-mails, or deletes what is old."
         yield Warning(text, look_at(HOUSEKEEPING), HOUSEKEEPING)
     elif sessions.filter(expire_date__lt=timezone.now() - timedelta(hours=1)).exists():
         text = "Sessions that have ended are still there."
