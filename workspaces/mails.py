@@ -51,7 +51,7 @@ def send(to: Iterable[str], subject: str, template: str, facts: dict[str, Any]) 
 def told(by_mail: str = "") -> str:
     """What staff read of something that is for the admins of a workspace to repair."""
     how = by_mail if available() and by_mail else "on their start page"
-    return f"You need not do anything: its admins are told {how}."
+    return f"This is for its admins, who are told {how}."
 
 
 def tell_account(

@@ -28,7 +28,7 @@ SUMMED, GREATEST = ("ok", "errors", "limited", "downloads"), ("busiest", "last_a
 NAMES = {"successful": "ok", "refused or failed": "warn"}  # of bars, and their colours
 BY_FAULT = {"successful": "ok", "refused": "warn", "failed with 5xx": "bad"}
 # Statuses with which a workspace needs a look, and how its admins are told of them.
-LOOKS = {401: "by e-mail", 403: "by e-mail", 429: ""}
+LOOKS = {401: "by e-mail", 403: "", 429: ""}
 
 
 def last_days() -> list[date]:

@@ -229,7 +229,9 @@ def test_ended_key_that_is_still_used_is_named_and_its_requests_are_refused_ones
     key = text_of(html(signed_in(acme.admin).get(page_of(acme.key))))
     assert "Last request 127.0.0.1 just now" in key  # where it is still used
     text = text_of(start(staff.operator()))
-    assert f"Acme 3 × 401 {named}: give that program another key. You need not do anything" in text
+    assert (
+        f"Acme 3 × 401 {named}: give that program another key. This is for its admins, who" in text
+    )
     assert "last 24 hours requests 4 refused or failed 4 over the limit 0" in text
     assert f"Keys of all workspaces, {figures}" in text
     acme.key.delete_by(by=acme.admin)
@@ -248,8 +250,8 @@ def test_start_page_of_support_names_workspaces_that_need_a_look_and_then_all_is
     staff.member(umbrella.workspace, sam.username, "ADMIN")
     text = text_of(start(sam))
     assert "2 workspaces need a look: Acme , Freebie The rest is well." in text
-    assert "CRM began to fail just now : the connection was refused. You need not do" in text
-    assert "as Retry-After says. You need not do anything: its admins are told on their" in text
+    assert "CRM began to fail just now : the connection was refused. This is for its" in text
+    assert "as Retry-After says. This is for its admins, who are told on their start page." in text
     assert "All is well" not in text
     page = html(signed_in(sam).get(page_of(acme.workspace)))
     assert re.search(r'<li class="bad">.*Failing.* <a href="/admin/webhooks/', page)
@@ -265,7 +267,7 @@ def test_admin_reads_which_other_own_workspace_needs_a_look(
     page = start(acme.admin)
     assert "1 workspace needs a look: Umbrella" in text_of(page)
     assert f"Umbrella 120 × 429 {umbrella.key} was over the limit" in text_of(page)
-    assert "its admins are told" not in page
+    assert "for its admins" not in page
     assert page_of(umbrella.key) in page
     assert "Frozen" not in page
     assert "need a look" not in text_of(start(umbrella.admin))

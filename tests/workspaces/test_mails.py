@@ -131,7 +131,7 @@ def test_staff_read_how_the_admins_are_told(acme: Tenant) -> None:
     refused(status=401, **vars(acme.key.snapshot()))
     sam = staff.signed_in(User.objects.get(username="sam@support.example"))
     page = body(sam.get(staff.START))
-    assert page.count("You need not do anything: its admins are told by e-mail") == 2
+    assert page.count("This is for its admins, who are told by e-mail") == 2
     assert "told by e-mail after an hour." in page
 
 
