@@ -9,6 +9,7 @@ from django.contrib.auth.models import User
 from django.utils import timezone
 
 from apikeys.models import ApiKey
+from config.checks import HOUSEKEEPING
 from config.dev import demo
 from config.dev.demo import KEY, MONTH, key_of
 from documents import storage
@@ -64,7 +65,7 @@ def ids(browser: Browser, service: Server) -> Iterator[dict[str, object]]:
     refused(9, **vars(key.snapshot()))
     endpoint = Endpoint.objects.get(workspace=document.workspace)
     delivered(endpoint)
-    with delivering():
+    with delivering(), delivering(HOUSEKEEPING):
         month = ApiKey.objects.get(name=MONTH)
         yield {"document": document.pk, "key": month.pk, "webhook": endpoint.pk}
     storage.delete(objects() - before)

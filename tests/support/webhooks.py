@@ -62,10 +62,10 @@ def failed(endpoint: Endpoint, **fields: Any) -> Delivery:
 
 
 @contextmanager
-def delivering() -> Iterator[None]:
-    """Meanwhile, there is a connection of a process that delivers."""
+def delivering(name: str = PROCESS) -> Iterator[None]:
+    """Meanwhile, there is a connection of a process that delivers, or of one with another name."""
     with closing(connection.copy()) as process, process.cursor() as cursor:
-        cursor.execute(f"SET application_name = '{PROCESS}'")
+        cursor.execute(f"SET application_name = '{name}'")
         with connection.cursor() as own:
             own.execute("SELECT pg_stat_clear_snapshot()")  # PostgreSQL keeps one per transaction
         yield
