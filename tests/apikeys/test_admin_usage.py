@@ -229,9 +229,7 @@ def test_ended_key_that_is_still_used_is_named_and_its_requests_are_refused_ones
     key = text_of(html(signed_in(acme.admin).get(page_of(acme.key))))
     assert "Last request 127.0.0.1 just now" in key  # where it is still used
     text = text_of(start(staff.operator()))
-    assert (
-        f"Acme 3 × 401 {named}: give that program another key. This is for its admins, who" in text
-    )
+    assert f"Acme 3 × 401 {named}: give that program another key. This is for its" in text
     assert "last 24 hours requests 4 refused or failed 4 over the limit 0" in text
     assert f"Keys of all workspaces, {figures}" in text
     acme.key.delete_by(by=acme.admin)
