@@ -20,7 +20,7 @@ from django.utils.safestring import SafeString
 from django.utils.text import slugify
 from django.views.decorators.http import require_GET
 
-from audit.checks import late_seals, wrong_seals
+from audit.checks import wrong_seals
 from audit.logs import LogAdmin
 from audit.models import CHANGES, COLUMNS, NO_DOWNLOADS, Action, AuditEntry, Checkpoint, folded
 from audit.record import record
@@ -30,7 +30,7 @@ from audit.sending import send
 from audit.snapshots import WorkspaceSnapshot
 from config.console import lists, system
 from config.console.base import OPERATORS, request_user
-from config.console.formatting import Bad, isolated, pill, time_tag, with_times
+from config.console.formatting import isolated, pill, time_tag, with_times
 from config.console.identify import Kind
 from config.console.links import DOCUMENT, ENDPOINT, LOG, WORKSPACE, key_link, list_link, page_link
 from config.console.reauthentication import password_needed
@@ -38,12 +38,6 @@ from config.templatetags.console import copyable
 
 BATCH = 2000  # entries that an export reads and sends at a time; no more are ever in memory
 LATEST = 5  # on the start page
-# For those who cannot act. Operators read what a check finds, and what to do about it.
-WRONG = Bad("<b>The seals of the audit log do not fit.</b> An operator has to find out why.")
-LATE = Bad(
-    "<b>The seals of the audit log are late.</b> Until an operator has acted, a change of a new "
-    "entry might not show."
-)
 KINDS = {
     "downloads": ~NO_DOWNLOADS,
     "changes": CHANGES,
@@ -150,11 +144,8 @@ class AuditEntryAdmin(LogAdmin):
         return AuditLogFilter(request.GET, scope_of(request).everything)
 
     def warnings(self, request: HttpRequest) -> list[str]:
-        found = state.read()
-        wrong, late = list(wrong_seals(found)), list(late_seals(found))
-        if has_right(request_user(request), OPERATORS):
-            return system.lines(wrong + late)
-        return [WRONG] if wrong else [LATE] if late else []
+        is_operator = has_right(request_user(request), OPERATORS)
+        return system.lines(list(wrong_seals(state.read())), for_operators=is_operator)
 
     def health(self, request: HttpRequest) -> dict[str, list[str]]:
         """The seals, for admins: a check shows them on the start page of those who see all."""

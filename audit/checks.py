@@ -37,15 +37,14 @@ def audit_log() -> Found:
     for text in guards.problems():
         yield Error(text, hint="`config/privileges.sql` has what roles may do.")
     if keys.set_up():
-        found = state.read()
-        yield from [*wrong_seals(found), *late_seals(found)] or [Info("Entries are sealed.")]
+        yield from list(wrong_seals(state.read())) or [Info("Entries are sealed.")]
         yield last("verified", Action.LOG_VERIFIED, 8 * 24, "Run `deploy/manage verify_audit`.")
     else:
         yield Info("It is not sealed; `deploy/install EMAIL --seal` would seal it.")
 
 
 def wrong_seals(found: state.State) -> Found:
-    """What does not fit, or cannot be checked, and what an operator does about it."""
+    """What is wrong with the seals, and what an operator does about it."""
     if found.unverified:
         yield Error(found.unverified, KEYS, PART)
     # A newer result does not end it: the role that serves can add one.
@@ -61,9 +60,6 @@ def wrong_seals(found: state.State) -> Found:
     if found.foreign:
         text = f"{found.foreign} So somebody else than the sealer has written to its tree."
         yield Error(text, "Find out who: `manage.py verify_audit` says more.", PART)
-
-
-def late_seals(found: state.State) -> Found:
     if state.LATE_SECONDS < found.unsealed_seconds < inf:
         minutes = f"{found.unsealed_seconds // 60:,.0f} minutes"
         text = f"Entries have waited to be sealed for {minutes}; nothing would show a change."

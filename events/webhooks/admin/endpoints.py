@@ -189,9 +189,8 @@ def began(endpoint: Endpoint, subject: str) -> SafeString:
 
 def failure(endpoint: Endpoint, subject: str) -> SafeString:
     """The same, how many deliveries wait, and until when."""
-    pending = endpoint.deliveries.filter(PENDING)
-    times = pending.order_by("next_attempt_at", "id").values_list("next_attempt_at", flat=True)
-    waits: list[Any] = list(times[:MOST_COUNTED])
+    pending = endpoint.deliveries.filter(PENDING).order_by("next_attempt_at", "id")
+    waits: list[Any] = list(pending.values_list("next_attempt_at", flat=True)[:MOST_COUNTED])
     number = f"{len(waits):,}{' or more' if len(waits) == MOST_COUNTED else ''}"
     following = ""
     if waits and processes(PROCESS):
