@@ -131,7 +131,8 @@ class ScopedAdmin(SectionAdmin):
         """With a chip for the workspace that a link has set."""
         changelist = super().get_changelist_instance(request)
         workspaces: Any = apps.get_model("workspaces", "Workspace")._default_manager
-        found = workspaces.filter(pk=parsed(request.GET.get(WORKSPACE, "")))
+        asked = "" if self.shows_one_workspace(request) else request.GET.get(WORKSPACE, "")
+        found = workspaces.filter(pk=parsed(asked))
         changelist.chips = [("Workspace", each.name, "?") for each in found]
         return changelist
 
