@@ -134,9 +134,7 @@ def _in_order(asked: Search, given: Given, most: int, limit: int) -> SearchPage:
 
 def _by_tokens(asked: Search, given: Given, any_of: list[str]) -> Iterator[Source]:
     """All that have the tokens, with the other conditions, unless too many are outdated."""
-    hashes = (
-        "ARRAY(SELECT documents_token(%(workspace)s, each) FROM unnest(%({})s::text[]) AS each)"
-    )
+    hashes = "ARRAY(SELECT documents_token(%(workspace)s, each) FROM unnest(%({})s::text[]) each)"
     conditions = [f"tokens && {hashes.format(name)}" for name in any_of]
     # One condition for these: planning one for each could take 0.1 s.
     if given["all"]:

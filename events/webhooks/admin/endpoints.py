@@ -178,8 +178,7 @@ def explanation(endpoint: Endpoint, subject: str = "It") -> SafeString:
 
 
 def began(endpoint: Endpoint, subject: str) -> SafeString:
-    """Since when it fails, and why."""
-    # Of the deliveries that were attempted: the others are due already.
+    """Since when it fails, and why. A delivery that was not attempted yet is due before others."""
     waiting = {"delivery__endpoint": endpoint, "delivery__state": DeliveryState.PENDING}
     order = ("delivery__next_attempt_at", "delivery_id", "number")
     last = Attempt.objects.filter(**waiting).order_by(*order).last()
