@@ -45,6 +45,7 @@ def pooler(tmp_path: Path, transactional_db: None) -> Iterator[str]:
 
 def test_check_finds_a_pooler_that_loses_prepared_statements(pooler: str) -> None:
     found = check(DATABASE_URL=pooler)
-    assert "database: (config.E005) prepared statement" in found
-    assert "HINT: PgBouncer needs max_prepared_statements." in found
+    assert "database: (config.E005) The check has failed." in found
+    assert "HINT: PgBouncer needs `max_prepared_statements`." in found
+    assert "The error was: prepared statement" in found
     assert "config.E005" not in check()
