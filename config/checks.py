@@ -154,7 +154,7 @@ def operation() -> Found:
     sessions = import_string(f"{settings.SESSION_ENGINE}.SessionStore").get_model_class().objects
     if not processes(HOUSEKEEPING):
         text = "No process sends e-mails, or deletes what is old."
-        yield Warning(text, look_at(HOUSEKEEPING), HOUSEKEEPING)
+        yield Error(text, look_at(HOUSEKEEPING), HOUSEKEEPING)
     elif sessions.filter(expire_date__lt=timezone.now() - timedelta(hours=1)).exists():
         text = "Sessions that have ended are still there."
         yield Warning(text, look_at(HOUSEKEEPING), HOUSEKEEPING)

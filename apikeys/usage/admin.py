@@ -78,9 +78,9 @@ class RefusedRequestAdmin(LogAdmin):
         word = f"{number:,} × {row.status}" if number > 1 else str(row.status)
         colour = "warn" if row.status < 500 else "bad"  # as in charts
         who = key_link(row, REFUSED, own=not scope_of(request).everything) or isolated(row.address)
-        if row.others:
-            others = f"(and {row.others:,} others of this minute)"
-            what = format_html('{} <span class="quiet">{}</span>', what, others)
+        if row.path and row.status != 503:  # else it is of many
+            which = f"{row.path} and {row.others:,} others" if row.others else row.path
+            what = format_html('{}<div class="quiet">{}</div>', what, isolated(which))
         return lists.Line(word, colour, who, what)
 
     def facts(self, request: HttpRequest, row: RefusedRequest) -> Iterable[tuple[str, Any]]:

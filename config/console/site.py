@@ -12,7 +12,6 @@ from django.contrib import admin
 from django.http import HttpRequest
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, URLResolver, path, reverse
-from django.utils import timezone
 from django.utils.safestring import SafeString
 from django.utils.text import capfirst
 
@@ -90,7 +89,7 @@ class ConsoleSite(admin.AdminSite):
             files = [each for each in checks.problems if each.obj == system.FILES]
             well = [name for name, lines in found.items() if not lines]
             well += {*checks.well} & {system.FILES}
-            checks = health.Checks(timezone.now(), files, [], well)
+            checks = health.Checks(checks.at, files, [], well)
         lines = [*chain(*found.values()), *system.lines(checks.problems, for_operators=is_operator)]
         context = {
             "lines": sorted(lines, key=lambda line: not isinstance(line, Bad)),

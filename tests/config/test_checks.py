@@ -200,7 +200,7 @@ def test_all_that_checks_say_are_sentences(
 
 @pytest.mark.usefixtures("transactional_db")
 def test_check_says_whether_housekeeping_runs_and_does_its_work(tmp_path: Path) -> None:
-    missing = "config.W004 No process sends e-mails, or deletes what is old."
+    missing = "config.E004 No process sends e-mails, or deletes what is old."
     late = "config.W004 Sessions that have ended are still there."
     ended = {"session_data": "", "expire_date": timezone.now() - timedelta(hours=2)}
     Session.objects.create(session_key="first", **ended)
