@@ -74,7 +74,8 @@ class RefusedRequestAdmin(LogAdmin):
     # --- A row
 
     def line(self, request: HttpRequest, row: RefusedRequest) -> lists.Line:
-        number, what = row.requests + row.others, with_times(reason(request, row))
+        what = with_times(reason(request, row))
+        number = row.requests + row.others
         word = f"{number:,} × {row.status}" if number > 1 else str(row.status)
         colour = "warn" if row.status < 500 else "bad"  # as in charts
         who = key_link(row, REFUSED, own=not scope_of(request).everything) or isolated(row.address)

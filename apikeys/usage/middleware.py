@@ -84,7 +84,7 @@ def fold(row: RefusedRequest, into: Rows) -> RefusedRequest:
         if len(rows) < ROWS_A_MINUTE and len(alike) < ROWS_OF_A_STATUS:
             return rows.setdefault(what, row)
         likest = [each for each in alike if each.reason == row.reason]
-        found = [*rows.values(), *alike, *likest][-1]
+        found = (likest or alike or [*rows.values()])[-1]
         found.others += row.requests
     found.others += row.others
     found.created_at = min(found.created_at, row.created_at)

@@ -27,7 +27,7 @@ COUNT = Sum(F("requests") + F("others"))  # of refused requests
 SUMMED, GREATEST = ("ok", "errors", "limited", "downloads"), ("busiest", "last_at")  # columns
 NAMES = {"successful": "ok", "refused or failed": "warn"}  # of bars, and their colours
 BY_FAULT = {"successful": "ok", "refused": "warn", "failed with 5xx": "bad"}
-# Statuses with which a workspace needs a look, and how its admins are told of them.
+# For refusals with these statuses a workspace needs a look; how its admins are told of each.
 LOOKS = {401: "by e-mail", 403: "", 429: ""}
 
 
@@ -82,7 +82,7 @@ def panel(rows: QuerySet[KeyUsage], name: str = "", **of: Any) -> SafeString:
         "busiest": min(usage.busiest, REQUESTS_PER_MINUTE),
         "limit": REQUESTS_PER_MINUTE,
         "chart": chart(days),
-        "url": filtered(REFUSED, **of, since=usage.day) if of else "",  # all have more
+        "url": filtered(REFUSED, **of, since=usage.day) if of else "",  # else some have no key
     }
     return SafeString(render_to_string("admin/usage/panels/usage.html", context))
 

@@ -58,7 +58,8 @@ def page(site: Any, request: HttpRequest) -> HttpResponseRedirect:
         for section in sections:
             if url := section.find(request, kind, value):
                 return HttpResponseRedirect(url)
-    name, field, value = next((*_LISTS[kind], text) for kind, text in found if kind in _LISTS)
+    kind, value = next((kind, value) for kind, value in found if kind in _LISTS)
+    name, field = _LISTS[kind]
     return HttpResponseRedirect(filtered(name, **{field: value}))
 
 

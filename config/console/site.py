@@ -88,7 +88,7 @@ class ConsoleSite(admin.AdminSite):
         if not sees_all:  # the rest is what the sections have found
             files = [each for each in checks.problems if each.obj == system.FILES]
             well = [name for name, lines in found.items() if not lines]
-            well += {*checks.well} & {system.FILES}
+            well += [name for name in checks.well if name == system.FILES]
             checks = health.Checks(checks.at, files, [], well)
         lines = [*chain(*found.values()), *system.lines(checks.problems, for_operators=is_operator)]
         context = {

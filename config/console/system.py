@@ -11,7 +11,7 @@ from django.utils.text import capfirst
 from config import health
 from config.console.formatting import Bad, code_spans
 
-FILES = "documents' files"  # the part that admins are told of too
+FILES = "documents' files"  # of all parts, admins read of this one
 
 
 def lines(problems: list[CheckMessage], *, for_operators: bool = True) -> list[str]:
@@ -20,7 +20,9 @@ def lines(problems: list[CheckMessage], *, for_operators: bool = True) -> list[s
     for each in problems:
         if for_operators or each.is_serious():
             part = capfirst(each.obj or "settings")  # of Django's own checks
-            hint = each.hint or "" if for_operators else "An operator has to act."
+            hint = "An operator has to act."
+            if for_operators:
+                hint = each.hint or ""
             line = format_html("<b>{}: {}</b> {}", part, code_spans(each.msg), code_spans(hint))
             found.append(Bad(line) if each.is_serious() else line)
     return found

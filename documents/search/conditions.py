@@ -72,9 +72,10 @@ def holds(asked: Search) -> Iterator[str]:
 def tokens(
     asked: Search, words: list[Word], given: dict[str, Any]
 ) -> tuple[list[str], dict[str, list[str]]]:
-    """Tokens that all matches have, and groups of which each has one; `given` has the values.
+    """The tokens that each match has, and groups of tokens: each match has one of each group.
 
-    What has them may be without a word of its title. A long range has no tokens.
+    What has them may be without a word of its title. A long range has no tokens. `given` is what
+    `values` returned.
     """
     all_of = [f"title {beginning}" for word in words for beginning in word.beginnings]
     any_of = {}

@@ -96,6 +96,7 @@ def _by_index(asked: Search, given: Given, any_of: list[str], limit: int) -> Sea
             position = {} if time == given["time"] else {"time": time, "id": _LAST_ID}
             page = _in_order(asked, given | position, FURTHER, limit)
         if page.searched_to:
+            # These two let it sort all of them, which are counted already.
             _, _, page = _sorted(asked, given, few, where, "SELECT 0, now()", limit)
         return page
     return None
@@ -187,8 +188,11 @@ def _sorted(
         given,
     )
     rows = [document for _, _, _, _, *document in found[:limit] if document[0]]  # else it is gone
-    last = DocumentPosition(*found[limit - 1][2:4]) if len(found) > limit else None
-    return found[0][0], found[0][1], SearchPage(rows, last)
+    number, newest, *_ = found[0]
+    if len(found) <= limit:
+        return number, newest, SearchPage(rows, None)
+    _, _, time, looked, *_ = found[limit - 1]
+    return number, newest, SearchPage(rows, DocumentPosition(time, looked))
 
 
 def _behind(asked: Search) -> list[str]:

@@ -19,7 +19,6 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from django.core.checks import CheckMessage, Error, Info, Tags, Warning, run_checks
 from django.core.management import call_command
-from django.db import connection
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
@@ -29,7 +28,7 @@ from audit.models import Action, AuditEntry
 from config import checks, health
 from config.checks import HOUSEKEEPING, operation, redis
 from events.webhooks import monitoring
-from tests.support import factories, seals, staff
+from tests.support import factories, seals, staff, webhooks
 from tests.support.cast import text_of
 from tests.support.database import backdated, url_of
 from tests.support.factories import Tenant
@@ -49,11 +48,6 @@ def found(check: Check) -> str:
     return "\n".join(f"{each.id} {each.msg}" for each in check(databases=["default"]))
 
 
-def housekeeping() -> psycopg.Connection:
-    """As PostgreSQL knows the process that does it."""
-    return psycopg.connect(url_of(connection.settings_dict["NAME"]), application_name=HOUSEKEEPING)
-
-
 @pytest.mark.slow
 def test_check_deploy_finds_nothing_in_production(transactional_db: None, acme: Tenant) -> None:
     factories.document(acme.workspace)
@@ -61,7 +55,7 @@ def test_check_deploy_finds_nothing_in_production(transactional_db: None, acme: 
     seals.seal()
     seals.verified()
     call_command("record_backup", "3 files", stdout=StringIO())
-    with housekeeping():
+    with webhooks.delivering(HOUSEKEEPING):
         assert check() == ""
 
 
@@ -153,7 +147,7 @@ def test_laptop_is_told_nothing_of_what_a_server_needs(
 ) -> None:
     settings.ON_LAPTOP = settings.COUNT_IN_PROCESS = True
     settings.AUDIT_PUBLIC_KEYS = []
-    with housekeeping():
+    with webhooks.delivering(HOUSEKEEPING):
         assert "All is well." in body(desk.get(PAGE))
     settings.ON_LAPTOP = False
     monkeypatch.setattr(health, "KEPT", timedelta(0))
