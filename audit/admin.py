@@ -20,16 +20,17 @@ from django.utils.safestring import SafeString
 from django.utils.text import slugify
 from django.views.decorators.http import require_GET
 
-from audit.checks import wrong_seals
+from audit.checks import PART
 from audit.logs import LogAdmin
 from audit.models import CHANGES, COLUMNS, NO_DOWNLOADS, Action, AuditEntry, Checkpoint, folded
 from audit.record import record
-from audit.scope import Scope, has_right, scope_of
+from audit.scope import Scope, scope_of
 from audit.sealing import keys, state
 from audit.sending import send
 from audit.snapshots import WorkspaceSnapshot
-from config.console import lists, system
-from config.console.base import OPERATORS, request_user
+from config import health
+from config.console import lists
+from config.console.base import request_user
 from config.console.formatting import isolated, pill, time_tag, with_times
 from config.console.identify import Kind
 from config.console.links import DOCUMENT, ENDPOINT, LOG, WORKSPACE, key_link, list_link, page_link
@@ -144,14 +145,9 @@ class AuditEntryAdmin(LogAdmin):
         return AuditLogFilter(request.GET, scope_of(request).everything)
 
     def warnings(self, request: HttpRequest) -> list[str]:
-        is_operator = has_right(request_user(request), OPERATORS)
-        return system.lines(list(wrong_seals(state.read())), for_operators=is_operator)
-
-    def health(self, request: HttpRequest) -> dict[str, list[str]]:
-        """The seals, for admins: a check shows them on the start page of those who see all."""
-        if scope_of(request).everything or not keys.set_up():
-            return {}
-        return {"audit log": self.warnings(request)}
+        """What the checks have found of the log, as on the start page."""
+        site: Any = self.admin_site
+        return list(site.lines(request, health.checks().of(PART)))
 
     def panels(self, request: HttpRequest) -> list[SafeString]:
         """The last changes of the workspace that is looked at."""

@@ -28,7 +28,8 @@ from config.connections import part_limits
 logger = logging.getLogger(__name__)
 
 KEPT = timedelta(minutes=1)  # what the checks have found, for pages
-WAIT_SECONDS = 2.0  # of a page for what they find next
+WAIT_SECONDS = 2.0  # of the page that begins them, for what they find
+FAILED = "checks"  # in place of a part, if they have failed themselves
 
 # The system checks of a part have the tag "readyz" and its name. They run one after the other.
 # Without the database it does not serve; without the others it serves less.
@@ -106,6 +107,11 @@ class Checks(NamedTuple):
     well: list[str]  # the parts that were looked at, and have no problem
     running: bool = False  # a newer result is not there yet
 
+    def of(self, *parts: str) -> "Checks":
+        """Only what concerns these parts, or says that the checks have failed."""
+        problems = [each for each in self.problems if each.obj in {*parts, FAILED}]
+        return self._replace(problems=problems, well=[each for each in self.well if each in parts])
+
 
 _checks_thread = ThreadPoolExecutor(1, "checks")  # the only one that waits for a silent service
 _last: Future[Checks] | None = None
@@ -113,13 +119,16 @@ _known = Checks(timezone.now(), [], [], [])
 
 
 def checks() -> Checks:
-    """A result of the last minute; while it is not there yet, the problems of the one before."""
+    """A result of the last minute; while it is not there yet, the problems of the one before.
+
+    Only the page that begins the checks waits for them: no service that is silent holds up others.
+    """
     global _known, _last
     last = _last
     is_old = last is not None and last.done() and timezone.now() - last.result().at > KEPT
     if last is None or is_old:
         last = _last = _checks_thread.submit(_run)
-    wait([last], WAIT_SECONDS)
+        wait([last], WAIT_SECONDS)
     if not last.done():
         return _known._replace(facts=[], well=[], running=True)
     _known = last.result()
@@ -135,7 +144,7 @@ def _run() -> Checks:
             found = run_checks(None, tags, True, [DEFAULT_DB_ALIAS])
     except Exception:
         logger.exception("The checks have failed")
-        return Checks(at, [Error("They have failed. The log says why.", obj="checks")], [], [])
+        return Checks(at, [Error("They have failed. The log says why.", obj=FAILED)], [], [])
     finally:
         connection.close()
     found.sort(key=lambda each: (str(each.obj), each.id or ""))

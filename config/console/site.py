@@ -1,4 +1,4 @@
-"""The admin site: its start page, its menu, and the headers of its responses."""
+"""The admin site: its start page, the page System, and its menu."""
 
 import logging
 from collections.abc import Iterator, Sequence
@@ -9,22 +9,26 @@ from typing import Any
 from uuid import UUID
 
 from django.contrib import admin
-from django.http import HttpRequest
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, URLResolver, path, reverse
+from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.text import capfirst
 
 from config import health
 from config.connections import part_limits
-from config.console import identify, system
+from config.console import identify
 from config.console.base import OPERATORS, READ_ALL, SectionAdmin
-from config.console.formatting import Bad
+from config.console.formatting import Bad, clock_tag, code_spans
 from config.console.links import WORKSPACE, page_link
 
 logger = logging.getLogger(__name__)
 
 PART_SECONDS = 2.0  # for a statement of a part of the start page
+FOR_ADMINS = ("audit log", "documents' files")  # of all parts of the installation
 Found = dict[str, list[str]]  # by what was looked at: lines for what is wrong
 Looks = dict[UUID, tuple[str, list[SafeString]]]
 
@@ -46,7 +50,8 @@ class ConsoleSite(admin.AdminSite):
         unused = ("view_on_site", "jsi18n", "autocomplete", "password_change_done", "app_list")
         urls = [url for url in super().get_urls() if getattr(url, "name", "") not in unused]
         view = self.admin_view(partial(identify.page, self))
-        return [path("search/", view, name="search"), *urls]
+        system = path("system/", self.admin_view(self.system), name="system")
+        return [path("search/", view, name="search"), system, *urls]
 
     def may_see(self, request: HttpRequest, seen_by: Sequence[str]) -> bool:
         """Whether the user is one of those who see a section."""
@@ -68,7 +73,7 @@ class ConsoleSite(admin.AdminSite):
             return context
         menu = [section.crumb() for section in self.sections(request) if section.in_menu]
         if self.may_see(request, [OPERATORS]):
-            menu.append(("System", reverse("system")))
+            menu.append(("System", reverse("admin:system")))
         return {**context, "menu": menu}
 
     def index(self, request: HttpRequest, extra_context: Any = None) -> TemplateResponse:
@@ -83,23 +88,48 @@ class ConsoleSite(admin.AdminSite):
                     panels += section.panels(request)
             with part("Workspaces that need a look", found):
                 looks = self.needs_a_look(request)
-        sees_all, is_operator = (self.may_see(request, [who]) for who in (READ_ALL, OPERATORS))
-        checks = health.checks()
+        sees_all, checks = self.may_see(request, [READ_ALL]), health.checks()
         if not sees_all:  # the rest is what the sections have found
-            files = [each for each in checks.problems if each.obj == system.FILES]
-            well = [name for name, lines in found.items() if not lines]
-            well += [name for name in checks.well if name == system.FILES]
-            checks = health.Checks(checks.at, files, [], well)
-        lines = [*chain(*found.values()), *system.lines(checks.problems, for_operators=is_operator)]
+            checks = checks.of(*FOR_ADMINS)
+            if not checks.running:
+                well = [name for name, lines in found.items() if not lines]
+                checks = checks._replace(well=well + checks.well)
+        lines = [*chain(*found.values()), *self.lines(request, checks)]
         context = {
             "lines": sorted(lines, key=lambda line: not isinstance(line, Bad)),
             "looks": looks if sees_all else looks or None,
             "checks": checks,
             "panels": panels,
-            "is_operator": is_operator,
             "adding": [each for each in sections if each.has_add_permission(request)],
         }
         return super().index(request, {**context, **(extra_context or {})})
+
+    def system(self, request: HttpRequest) -> HttpResponse:
+        """What `manage.py check --deploy --database default` finds, problems first."""
+        if not self.may_see(request, [OPERATORS]):
+            raise PermissionDenied
+        checks = health.checks()
+        context = {"title": "System", "checks": checks, "lines": self.lines(request, checks)}
+        return render(request, "admin/system.html", {**self.each_context(request), **context})
+
+    def lines(self, request: HttpRequest, checks: health.Checks) -> list[str]:
+        """HTML: the errors, and who acts. Operators read warnings too, and what to do."""
+        is_operator = self.may_see(request, [OPERATORS])
+        acts = "This is for the service’s operators: you need not do anything."
+        if self.may_see(request, [READ_ALL]):
+            acts = "An operator has to act."
+        lines: list[str] = []
+        for each in checks.problems:
+            if is_operator or each.is_serious():
+                part = capfirst(each.obj or "settings")  # of Django's own checks
+                hint = code_spans(each.hint or "") if is_operator else acts
+                line = format_html("<b>{}: {}</b> {}", part, code_spans(each.msg), hint)
+                lines.append(Bad(line) if each.is_serious() else line)
+        if checks.running:
+            running = "<span data-live>The checks are running.</span>"
+            text = f"{running} Until they end, errors are those of {{}}."
+            lines.append(format_html(text, clock_tag(checks.at)))
+        return lines
 
     def needs_a_look(self, request: HttpRequest) -> Looks:
         """By workspaces' ids, the worst first: links to them, and why to look at them."""

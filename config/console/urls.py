@@ -4,7 +4,6 @@ from django.contrib import admin
 from django.urls import path
 from django.views.generic import RedirectView
 
-from config.console import system
 from config.docs import client
 from config.docs import views as docs
 from workspaces.accounts.invitation_views import invitation
@@ -17,6 +16,5 @@ urlpatterns = [
     path("api/docs/<path:path>", docs.page, name="docs"),
     path("", RedirectView.as_view(pattern_name="docs")),
     path("admin/invitation/", invitation, name="invitation"),
-    path("admin/system/", admin.site.admin_view(system.page), name="system"),
     path("admin/", admin.site.urls),
 ]

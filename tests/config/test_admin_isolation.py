@@ -379,7 +379,7 @@ def test_admin_pages_fit_and_are_accessible(
         user = users[who]()
         client = staff.signed_in(user)
         browser.log_in(user)
-        for name, urls in {**pages, "system": [reverse("system")]}.items():
+        for name, urls in {**pages, "system": [reverse("admin:system")]}.items():
             for url in urls:
                 shape = shape_of(client.get(url))
                 if shape not in seen:
