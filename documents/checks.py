@@ -2,7 +2,7 @@ from collections.abc import Callable
 
 from django.core.checks import CheckMessage, Error, Info
 
-from config.checks import asks_service, words_of
+from config.checks import FILES, asks_service, words_of
 from documents import storage
 
 HINT = "Check `S3_ENDPOINT_URL`, `S3_BUCKET`, `S3_REGION` and the keys."
@@ -21,7 +21,7 @@ def fault(look: Callable[[], None]) -> list[CheckMessage]:
     return []
 
 
-@asks_service("documents' files", "documents.001", hint=HINT)
+@asks_service(FILES, "documents.001", hint=HINT)
 def object_storage() -> list[CheckMessage]:
     """Finds what `bucket` does not: one fault is one finding."""
     if fault(storage.check_bucket):
@@ -29,7 +29,7 @@ def object_storage() -> list[CheckMessage]:
     return fault(storage.probe) or [Info("Object storage writes, reads and deletes them.")]
 
 
-@asks_service("documents' files", "documents.002", "readyz object_storage", hint=HINT)
+@asks_service(FILES, "documents.002", "readyz object_storage", hint=HINT)
 def bucket() -> list[CheckMessage]:
     found = fault(storage.check_bucket)
     return found or [Info(f"The bucket is {storage.STORE.bucket_name}.")]

@@ -3,7 +3,6 @@
 from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
-from django.urls import reverse
 
 from apikeys.admin.warnings import refusals, sentence
 from apikeys.forms import NewKeyForm, RollForm
@@ -17,7 +16,6 @@ from config.console.object_page import ActionPage, ObjectPage, Prompt, Refused
 from workspaces.models import Workspace
 from workspaces.plans import WITH_API
 
-LIST = "admin:apikeys_apikey_changelist"
 REFUSED_SHOWN = 5
 ALREADY_ISSUED = (
     "Nothing was created: this form has already created its key. A key is shown only once; if you "
@@ -93,7 +91,7 @@ class NewKey(ActionPage):
             next_steps="admin/apikeys/apikey/next_steps.html",
             warnings=refusals(key.workspace),
             base=self.request.build_absolute_uri("/").rstrip("/"),
-            back=reverse(LIST),
+            back=self.section.crumb()[1],
         )
 
 
@@ -170,7 +168,7 @@ class EndKey(ActionPage):
 
     @property
     def next_url(self) -> str:
-        return reverse(LIST)
+        return self.section.crumb()[1]
 
 
 class RevokeKey(EndKey):

@@ -5,13 +5,13 @@ from typing import Any
 from uuid import UUID
 
 from django.contrib import admin
-from django.db.models import Case, QuerySet, Value, When
+from django.db.models import Case, Q, QuerySet, Value, When
 from django.http import HttpRequest
 from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
 
-from apikeys.admin import warnings
 from apikeys.admin.pages import CreateKey, DeleteKey, KeyPage, RevokeKey, RollKey
+from apikeys.admin.warnings import refusals, sentence
 from apikeys.keys import ENDED
 from apikeys.models import ApiKey
 from apikeys.usage import report
@@ -21,7 +21,7 @@ from config.console.base import ADMINS
 from config.console.identify import Kind
 from workspaces.api_access import access_warning
 
-SHOWN = 5  # keys on the start page
+SHOWN = 5  # keys on the start page, and warnings of each kind
 
 
 def with_usage(keys: Iterable[ApiKey], days: Mapping[UUID, list[KeyUsage]]) -> list[dict[str, Any]]:
@@ -80,8 +80,18 @@ class ApiKeyAdmin(ScopedAdmin):
         return with_usage(objects, report.by_field(usage, "key_id"))
 
     def health(self, request: HttpRequest) -> dict[str, list[str]]:
+        """Also above the list."""
         workspace = own_scope(request).workspace
-        return warnings.health(workspace) if workspace else {}
+        if workspace is None:
+            return {}
+        keys = ApiKey.objects.filter(workspace=workspace).order_by("expires_at", "-created_at")
+        of_keys = Q(key_id__in=keys.values("pk"), status__in=[401, 429])
+        refused: list[str] = [why for _, _, why in report.needs_a_look(of_keys, own=True)]
+        return {
+            "API access": refusals(workspace),
+            "refusals of the last 24 hours": refused[:SHOWN],
+            "expiry of keys": [sentence("expires", key=key) for key in keys.expiring()[:SHOWN]],
+        }
 
     def panels(self, request: HttpRequest) -> list[SafeString]:
         """Thirty days of the workspace, and of its keys, most used first."""

@@ -13,19 +13,22 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.text import capfirst
 
+from apikeys.admin.warnings import sentence
 from apikeys.usage import report
 from apikeys.usage.models import KeyUsage, RefusedRequest
 from audit.logs import LogAdmin
 from audit.scope import scope_of
 from config.api.errors import ApiError
+from config.checks import FILES
 from config.console import lists
 from config.console.base import request_user
-from config.console.formatting import clock_tag, isolated, with_times
+from config.console.formatting import Bad, clock_tag, isolated, with_times
 from config.console.identify import Kind
 from config.console.links import DOCUMENT, REFUSED, WORKSPACE, key_link, page_link, parsed
 from config.templatetags.console import copyable
 from workspaces.permissions import is_operator
 
+RESPONSES = "responses of the last 5 minutes"  # looked at by the start page
 STATUSES = sorted({each.status_code for each in ApiError.__subclasses__()})
 
 
@@ -71,6 +74,16 @@ class RefusedRequestAdmin(LogAdmin):
         scope = scope_of(request)
         return report.needs_a_look(scope.visible(), own=not scope.everything)
 
+    def health(self, request: HttpRequest) -> dict[str, list[str]]:
+        """By part, what has failed in the last minutes: a check finds the cause a little later."""
+        scope = scope_of(request)
+        failed = report.refused_within(minutes=5).filter(scope.condition(), status__gte=500)
+        found: dict[str, list[str]] = {RESPONSES: []}
+        for row in report.kinds(failed, "status", "reason"):
+            part = FILES if row.reason.startswith("object storage") else RESPONSES
+            found[part] = [Bad(sentence("failed", row=row, own=not scope.everything))]
+        return found
+
     # --- A row
 
     def line(self, request: HttpRequest, row: RefusedRequest) -> lists.Line:
@@ -104,9 +117,10 @@ class RefusedRequestAdmin(LogAdmin):
 
 
 def reason(request: HttpRequest, row: RefusedRequest) -> str:
-    """The true reason for support; for admins, that of a 401 or a 429 only."""
-    sees_it = scope_of(request).everything or row.status in (401, 429)
-    return capfirst(row.reason if sees_it else row.response_text)
+    """The true reason for support, and of a 401 or a 429; else what the client was told."""
+    if scope_of(request).everything or row.status in (401, 429):
+        return capfirst(row.reason)
+    return row.response_text.partition(" Try again in ")[0]  # that time is over
 
 
 def document_of(row: RefusedRequest) -> str:

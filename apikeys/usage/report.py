@@ -87,8 +87,8 @@ def panel(rows: QuerySet[KeyUsage], name: str = "", **of: Any) -> SafeString:
     return SafeString(render_to_string("admin/usage/panels/usage.html", context))
 
 
-def refused_in_a_day() -> QuerySet[RefusedRequest]:
-    return RefusedRequest.objects.filter(created_at__gte=timezone.now() - timedelta(days=1))
+def refused_within(**period: float) -> QuerySet[RefusedRequest]:
+    return RefusedRequest.objects.filter(created_at__gte=timezone.now() - timedelta(**period))
 
 
 def kinds(rows: QuerySet[RefusedRequest], *fields: str) -> list[Any]:
@@ -100,7 +100,7 @@ def kinds(rows: QuerySet[RefusedRequest], *fields: str) -> list[Any]:
 
 def most_of_a_day() -> list[Any]:
     """Some kinds of refused requests: faults of ours, then the most of a key or a network."""
-    rows, kind = refused_in_a_day(), ("status", "reason")
+    rows, kind = refused_within(days=1), ("status", "reason")
     faults = kinds(rows.filter(status__gte=500), *kind)
     of_keys = kinds(rows.filter(status__lt=500, key_id__isnull=False), *OF_KEY, *kind)
     of_networks = kinds(rows.filter(status__lt=500, key_id=None), "address", *kind)
@@ -118,7 +118,7 @@ def day_panel(most: Any) -> SafeString:
     by_status, refused, failed = Counter[int](), Counter[int](), Counter[int]()
     now, hours = timezone.now(), range(24, -1, -1)  # hours ago
     ok = by_hour(now.date() - timedelta(days=1)) + by_hour(now.date())  # from yesterday's midnight
-    rows = refused_in_a_day().values_list("status", TruncHour("created_at"))
+    rows = refused_within(days=1).values_list("status", TruncHour("created_at"))
     for status, hour, number in rows.annotate(number=COUNT):
         by_status[status] += number
         kind = failed if status >= 500 else refused
@@ -137,7 +137,7 @@ def day_panel(most: Any) -> SafeString:
 
 def needs_a_look(visible: Q, *, own: bool) -> Iterator[tuple[UUID, str, SafeString]]:
     """Workspaces whose programs do not notice that they are refused."""
-    rows = refused_in_a_day().filter(visible, status__in=LOOKS, key_id__isnull=False)
+    rows = refused_within(days=1).filter(visible, status__in=LOOKS, key_id__isnull=False)
     for row in kinds(rows, *OF_KEY, "status"):
         told = "" if own else mails.told(LOOKS[row.status])
         context = {"row": row, "who": key_link(row, REFUSED, own=own), "told": told}

@@ -17,7 +17,7 @@ from apikeys.usage import middleware, purge, report
 from apikeys.usage.middleware import BUFFER
 from apikeys.usage.models import KeyUsage, RefusedRequest
 from tests.support import factories
-from tests.support.cast import ENDS, spend, statements, text_of, used_up
+from tests.support.cast import ENDS, page_of, spend, statements, text_of, used_up
 from tests.support.client import Response, get
 from tests.support.database import waiting_for_lock
 from tests.support.factories import Tenant, uid
@@ -255,8 +255,9 @@ def test_row_is_of_one_key_status_reason_path_and_minute(flood: Flood, flusher: 
 
 
 def test_outage_is_one_row_whatever_was_asked_for(
-    acme: Tenant, flusher: ModuleType, sam: Client, way_to_storage: Proxy
+    acme: Tenant, flusher: ModuleType, sam: Client, ada: Client, way_to_storage: Proxy
 ) -> None:
+    """An admin reads its words, but not how long the client was to wait."""
     documents = [factories.document(acme.workspace) for _ in range(3)]
     way_to_storage.refuse()
     responses = [acme.get(f"/documents/{each.pk}/download") for each in documents]
@@ -268,6 +269,10 @@ def test_outage_is_one_row_whatever_was_asked_for(
     assert f"Request id {ids[2]} one of 3" in opened
     assert f"First request GET {row.path}" in opened
     assert documents[0].title not in opened
+    for url in (REFUSED, page_of(acme.key)):
+        text = text_of(body(ada.get(url)))
+        assert "The service cannot respond right now." in text
+        assert "Try again in" not in text
 
 
 def test_key_over_its_limit_has_one_row_without_the_seconds_to_wait(

@@ -38,6 +38,7 @@ from tests.support.proxy import HOST, Proxy
 from tests.support.receiver import delivering
 from tests.support.server import PATIENCE, ROOT, eventually
 from tests.support.staff import HISTORY, START, body
+from tests.support.usage import refused
 from workspaces.models import Session
 
 PAGE = reverse("admin:system")
@@ -164,13 +165,16 @@ def test_pages_say_once_and_in_plain_words_that_object_storage_does_not_respond(
     monkeypatch.setattr(health, "KEPT", timedelta(0))
     ada = staff.signed_in(acme.admin)
     text = "Downloads and imports fail, since object storage is out of reach."
-    well = "webhooks, audit log, documents' files."
+    well = "audit log, documents' files."
     start = unescape(text_of(body(ada.get(START))))
     assert (text in start, well in start) == (False, True)
     way_to_storage.refuse()
     start = unescape(text_of(body(ada.get(START))))
     for_others = f"{text} This is for the service’s operators: you need not do anything."
     assert (for_others in start, well in start) == (True, False)
+    reason = "object storage is out of reach"
+    refused(status=503, reason=reason, workspace_id=acme.workspace.pk)
+    assert "Requests failed" not in body(ada.get(START))  # one fault is one line
     start, system = body(desk.get(START)), body(desk.get(PAGE))
     for page in (start, system):
         assert page.count(text) == 1
