@@ -41,11 +41,10 @@ BEGIN
             SELECT 'title ' || beginning
             FROM public.documents_words(folded_title) AS word, public.documents_beginnings(word) AS beginning
             UNION ALL SELECT 'status ' || status
-            UNION ALL SELECT name || ' ' || (time AT TIME ZONE 'UTC')::date - date '1970-01-01' FROM (VALUES
+            UNION ALL SELECT unnest(ARRAY[name, name || ' ' || 12 * extract(year FROM time) + extract(month FROM time)])
+            FROM (VALUES
                 ('created', created_at), ('sent', sent_at), ('completed', completed_at), ('expires', expires_at)
-            ) AS times (name, time) WHERE time IS NOT NULL
-            UNION ALL SELECT 'completed' WHERE completed_at IS NOT NULL
-            UNION ALL SELECT 'expires' WHERE expires_at IS NOT NULL
+            ) AS times (name, at), LATERAL (SELECT at AT TIME ZONE 'UTC') AS utc (time) WHERE at IS NOT NULL
             UNION ALL SELECT 'recipient ' || recipient.status || ' ' || address
             FROM public.documents_recipient AS recipient, unnest(ARRAY['', email]) AS address
             WHERE document_id = document.id

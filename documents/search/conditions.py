@@ -1,19 +1,19 @@
 """The conditions of a search, as SQL and as tokens. Each `%(name)s` in the SQL is in `values`."""
 
 from collections.abc import Iterable, Iterator
-from datetime import UTC, datetime, timedelta
 from itertools import product
 from typing import Any, NamedTuple
 from uuid import UUID
 
 from config.api.errors import InvalidParameter
 from config.connections import fetch
+from documents.api import documents
 from documents.models import RecipientStatus
 from documents.search.parameters import WORDS_EXPECTED, WORDS_MAX, Range, Search, spellings
 
-DAYS_MAX = 31  # of a range that is found by the tokens of its days
+MONTHS_MAX = 36
+VISIBLE = documents.VISIBLE.replace("%s", "%(workspace)s")
 HAS_WORDS = "folded_title LIKE ALL (%(patterns)s::text[])"
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class Word(NamedTuple):
@@ -69,23 +69,33 @@ def holds(asked: Search) -> Iterator[str]:
         )"""  # noqa: S608 - made of constants
 
 
-def tokens(
-    asked: Search, words: list[Word], given: dict[str, Any]
-) -> tuple[list[str], dict[str, list[str]]]:
-    """The tokens that each match has, and groups of tokens: each match has one of each group.
+def tokens(asked: Search, words: list[Word], given: dict[str, Any]) -> dict[str, list[str]]:
+    """Groups of tokens: each match has all of the group `all`, and one of each other group.
 
-    What has them may be without a word of its title. A long range has no tokens. `given` is what
-    `values` returned.
+    What has them may be without a word of its title, or outside of a range. A long range has no
+    tokens. `given` is what `values` returned.
     """
     all_of = [f"title {beginning}" for word in words for beginning in word.beginnings]
-    any_of = {}
+    found = {"all": [asked.sort, *all_of]}
     if asked.statuses:
-        any_of["of_status"] = [f"status {status}" for status in asked.statuses]
+        found["status"] = [f"status {status}" for status in asked.statuses]
     if asked.recipient or asked.recipient_status:
         both = product(given["states"], given["emails"] or [""])
-        any_of["of_recipient"] = [f"recipient {state} {email}" for state, email in both]
-    for time, first, end in asked.ranges:
-        if first and end and timedelta(0) <= end - first <= timedelta(DAYS_MAX):
-            days = range((first - _EPOCH).days, (end - _EPOCH).days + 1)
-            any_of[f"of_{time}"] = [f"{time} {day}" for day in days]
-    return all_of, any_of
+        found["recipient"] = [f"recipient {state} {email}" for state, email in both]
+    for each in asked.ranges:
+        months = _months(each.time, given)
+        if len(months) <= MONTHS_MAX:
+            found[each.time] = [f"{each.time} {month}" for month in months]
+    return found
+
+
+def _months(time: str, given: dict[str, Any]) -> range:
+    """The months of a range, counted from the year 0, from the oldest document to the newest."""
+    [(first, end)] = fetch(
+        f"""SELECT greatest(min({time}_at), %({time}_first)s), least(max({time}_at), %({time}_end)s)
+        FROM "documents_document" AS document WHERE {VISIBLE}""",  # noqa: S608 - made of constants
+        given,
+    )
+    if first is None or end is None:  # no document has this time
+        return range(0)
+    return range(12 * first.year + first.month, 12 * end.year + end.month + 1)

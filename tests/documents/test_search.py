@@ -71,7 +71,6 @@ def test_search_finds_each_match_once_in_its_order_however_few_documents_it_look
     monkeypatch.setattr(queries, "NEWEST", 6)
     monkeypatch.setattr(queries, "FURTHER", 12)
     monkeypatch.setattr(queries, "MATCHES", 12)
-    monkeypatch.setattr(queries, "MANY", 3)
     made = factories.listed(
         acme.workspace,
         60,
@@ -111,11 +110,11 @@ def test_search_finds_an_open_range_in_another_order_in_one_page(
         20,
         created_at=lambda n: START - timedelta(hours=n),
         sent_at=lambda _: START,
-        completed_at=lambda n: START + timedelta(days=n % 2 if n > 14 else 100 + n),
+        completed_at=lambda n: START + timedelta(days=n % 2 if n > 16 else 100 + n),
     )
     query = urlencode({"completedBefore": "2026-03-02", **more})
     page = acme.get(f"/search?{query}").json()
-    assert [each["id"] for each in page["data"]] == [str(made[n].pk) for n in (16, 18)]
+    assert [each["id"] for each in page["data"]] == [str(made[18].pk)]
     assert page["nextCursor"] is None
 
 
@@ -144,6 +143,25 @@ def test_search_finds_a_recipient_in_a_short_open_range_in_one_page(
         factories.recipient(each, status="VIEWED")
     page = acme.get("/search?recipientStatus=VIEWED&sentFrom=2026-03-02").json()
     assert [each["id"] for each in page["data"]] == [str(made[n].pk) for n in (17, 18, 19)]
+    assert page["nextCursor"] is None
+
+
+def test_search_finds_a_frequent_recipient_in_a_long_range_in_one_page(
+    acme: Tenant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, most in (("NEWEST", 2), ("FURTHER", 2), ("MATCHES", 4)):
+        monkeypatch.setattr(queries, name, most)
+    made = factories.listed(
+        acme.workspace,
+        20,
+        created_at=lambda n: START - timedelta(hours=n),
+        completed_at=lambda n: START + timedelta(days=20 * n),
+    )
+    for each in [*made[:12:2], *made[12:]]:
+        factories.recipient(each, email="ada@example.com")
+    asked = "recipient=ada@example.com&completedFrom=2026-03-21&completedBefore=2026-07-01"
+    page = acme.get(f"/search?{asked}").json()
+    assert [each["id"] for each in page["data"]] == [str(made[n].pk) for n in (2, 4, 6)]
     assert page["nextCursor"] is None
 
 
@@ -496,14 +514,14 @@ def test_search_goes_on_behind_a_row_whose_document_is_gone(
 def test_search_looks_at_documents_in_order_if_too_many_are_outdated(
     acme: Tenant, umbrella: Tenant, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name, most in (("NEWEST", 1), ("FURTHER", 2), ("OUTDATED", 2)):
-        monkeypatch.setattr(queries, name, most)
+    monkeypatch.setattr(queries, "NEWEST", 1)
+    monkeypatch.setattr(queries, "FURTHER", 2)
     documents = factories.listed(acme.workspace, 5, title="Lease")
     factories.listed(umbrella.workspace, 5)
     for tenant, found in ((umbrella, 5), (acme, 2)):
         Outdated.objects.bulk_create(
-            Outdated(document_id=document.pk, workspace_id=tenant.workspace.pk)
-            for document in tenant.workspace.documents.all()
+            Outdated(document_id=uuid4(), workspace_id=tenant.workspace.pk)
+            for _ in range(queries.OUTDATED + 1)
         )
         response = acme.get("/search?title=lease")
         assert len(response.json()["data"]) == found

@@ -31,7 +31,7 @@ from documents.models import (
     Searchable,
 )
 from documents.outdated import write_outdated
-from documents.search import queries
+from documents.search import conditions, queries
 from documents.search.parameters import SORTS, TEXT_MAX, TIMES, WORDS_MAX, read
 from documents.search.queries import search
 from tests.support import factories
@@ -311,7 +311,7 @@ def test_search_finds_what_a_model_finds_in_random_documents(
             monkeypatch.setattr(queries, "NEWEST", dice.choice((1, 12, 60)))
             monkeypatch.setattr(queries, "FURTHER", most)
             monkeypatch.setattr(queries, "MATCHES", most)
-            monkeypatch.setattr(queries, "MANY", dice.choice((0, 6, most)))
+            monkeypatch.setattr(conditions, "MONTHS_MAX", dice.choice((0, 3, 36)))
             compare(dice, acme, are_short, f"SEED={seed}, from search {first}")
 
 
