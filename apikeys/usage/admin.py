@@ -67,7 +67,7 @@ class RefusedRequestAdmin(LogAdmin):
             return []
         panels = [report.day_panel(self.lines(request, report.most_of_a_day()))]
         if is_operator(request_user(request)):
-            panels.append(report.panel(KeyUsage.objects.all(), "Keys of all workspaces"))
+            panels.append(report.panel(KeyUsage.objects.all(), "Requests with any key"))
         return panels
 
     def needs_a_look(self, request: HttpRequest) -> Iterable[tuple[UUID, str, SafeString]]:

@@ -233,7 +233,7 @@ def test_ended_key_that_is_still_used_is_named_and_its_requests_are_refused_ones
     text = text_of(start(staff.operator()))
     assert f"Acme {named}: give that program another key. This is for its" in text
     assert "last 24 hours requests 4 refused or failed 4 over the limit 0" in text
-    assert f"Keys of all workspaces, {figures}" in text
+    assert f"Requests with any key, {figures}" in text
     acme.key.delete_by(by=acme.admin)
     assert "still used" not in start(acme.admin)
 
@@ -288,7 +288,7 @@ def test_start_page_of_support_has_the_refused_requests_of_24_hours(acme: Tenant
     days_ago = (now.date() - then.date()).days
     used(acme.key.pk, acme.workspace.pk, days_ago, ok=90, hours=hours)
     page = start(staff.support())
-    title = "<h2>Requests, last 24 hours by hour, 5xx in red</h2>"
+    title = "<h2>Requests with and without a key, last 24 hours by hour, 5xx in red</h2>"
     panel = page.split(title)[1].partition("</section>")[0]
     figures = "requests 428 refused or failed 338 over the limit 35 500, errors of ours 0 503"
     assert text_of(panel).startswith(figures)
@@ -313,7 +313,7 @@ def test_start_page_of_an_operator_has_an_outage_as_one_thing(
             at = timezone.now() - timedelta(minutes=minutes)
             fields = {"status": 503, "requests": 5, "reason": "object storage is out of reach"}
             refused(**of_key(tenant, **fields), created_at=at)
-    page = html(desk.get(staff.START)).split("Requests, last 24 hours")[1]
+    page = html(desk.get(staff.START)).split("without a key, last 24 hours")[1]
     assert text_of(page).count("10 minutes ago") == 1
     assert "20 × 503 Object storage is out of reach just now first 10 minutes ago" in text_of(page)
 
