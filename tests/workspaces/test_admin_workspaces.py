@@ -151,6 +151,7 @@ def test_user_without_documents_is_told_whom_to_ask_or_to_set_up_a_second_factor
     html = text_of(body(bob.get(START)))
     assert "documents, keys and log are for its admins. " in html
     assert f"Ask an admin of your workspace to make you one too. Acme: {acme.admin}" in html
+    assert "Looked at" not in html  # of what there is nothing for them
     assert str(umbrella.admin) not in html
     assert "second factor" not in html
     new = factories.user("new@service.example", is_staff=True)
