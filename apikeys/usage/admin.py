@@ -88,8 +88,7 @@ class RefusedRequestAdmin(LogAdmin):
 
     def line(self, request: HttpRequest, row: RefusedRequest) -> lists.Line:
         what = with_times(reason(request, row))
-        number = row.requests + row.others
-        word = f"{number:,} × {row.status}" if number > 1 else str(row.status)
+        word = f"{row.requests:,} × {row.status}" if row.requests > 1 else str(row.status)
         colour = "warn" if row.status < 500 else "bad"  # as in charts
         who = key_link(row, REFUSED, own=not scope_of(request).everything) or isolated(row.address)
         if row.path and row.status != 503:  # else it is of many
@@ -106,7 +105,8 @@ class RefusedRequestAdmin(LogAdmin):
         yield "User agent", row.user_agent
         asked = parsed(request.GET.get("request_id__exact", ""))
         id = asked if asked in row.request_ids else row.request_ids[0]
-        among = f"one of {row.requests:,}" if row.requests > 1 else ""
+        equal = row.requests - row.others
+        among = f"one of {equal:,}" if equal > 1 else ""
         yield "Request id", format_html("{} {}", copyable(id.hex), among)
         if row.response_text != reason(request, row):
             yield "Response", row.response_text

@@ -66,12 +66,12 @@ def write(uses: list[KeyUsage], refused: list[RefusedRequest]) -> None:
 
 
 def use_of(row: Any) -> KeyUsage:
-    limited = row.requests + row.others if row.status == 429 else 0
+    limited = row.requests if row.status == 429 else 0
     return KeyUsage(
         key_id=row.key_id,
         day=row.created_at.date(),
         workspace_id=row.workspace_id,
-        errors=row.requests + row.others - limited,
+        errors=row.requests - limited,
         limited=limited,
         last_at=row.last_at,
         address=row.address,

@@ -77,7 +77,7 @@ def fold(row: RefusedRequest, into: Rows) -> RefusedRequest:
     path = "" if row.status == 503 else row.path  # an outage is one thing, whatever was asked for
     what = (row.status, row.reason, path, row.key_prefix, row.sent_digest)
     if found := rows.get(what):
-        found.requests += row.requests
+        found.others += row.others
         found.request_ids = [*found.request_ids, *row.request_ids][:IDS_KEPT]
     else:
         alike = [each for each in rows.values() if each.status == row.status]
@@ -86,7 +86,7 @@ def fold(row: RefusedRequest, into: Rows) -> RefusedRequest:
         likest = [each for each in alike if each.reason == row.reason]
         found = (likest or alike or [*rows.values()])[-1]
         found.others += row.requests
-    found.others += row.others
+    found.requests += row.requests
     found.created_at = min(found.created_at, row.created_at)
     found.last_at = max(found.last_at, row.last_at)
     return found

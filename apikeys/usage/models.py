@@ -59,13 +59,14 @@ class RefusedRequest(models.Model):
 
     A row's requests are of one minute, of one key or of a network without a key, and have the same
     status, reason and path; a 503 has the same row whatever its path. Its other columns are of the
-    request that was written first. `others` have no row of their own: most have the same status.
+    request that was written first. But `others` of them are different: there was no row for these,
+    and most have the same status.
     """
 
     created_at = models.DateTimeField()  # of the first response
     last_at = models.DateTimeField()
     requests = models.BigIntegerField(default=1)
-    others = models.BigIntegerField(default=0)  # different ones, for which there was no row
+    others = models.BigIntegerField(default=0)
     request_ids = ArrayField(models.UUIDField())
     status = models.PositiveSmallIntegerField()
     response_text = models.CharField(max_length=TEXT_LENGTH)  # what the client was told

@@ -6,7 +6,7 @@ from datetime import date, timedelta
 from typing import Any
 from uuid import UUID
 
-from django.db.models import F, Max, Min, Q, QuerySet, Sum
+from django.db.models import Max, Min, Q, QuerySet, Sum
 from django.db.models.functions import TruncHour
 from django.template.loader import render_to_string
 from django.utils import timezone
@@ -23,7 +23,6 @@ from workspaces import mails
 MOST, LATEST = 60, 5  # kinds of refused requests, and those on the start page
 STATUSES = {429: "over the limit", 500: "500, errors of ours", 503: "503, out of reach"}
 OF_KEY = ("key_id", "key_name", "key_prefix", "workspace_id", "workspace_name")
-COUNT = Sum(F("requests") + F("others"))  # of refused requests
 SUMMED, GREATEST = ("ok", "errors", "limited", "downloads"), ("busiest", "last_at")  # columns
 NAMES = {"successful": "ok", "refused or failed": "warn"}  # of bars, and their colours
 BY_FAULT = {"successful": "ok", "refused": "warn", "failed with 5xx": "bad"}
@@ -94,7 +93,7 @@ def refused_within(**period: float) -> QuerySet[RefusedRequest]:
 def kinds(rows: QuerySet[RefusedRequest], *fields: str) -> list[Any]:
     """Sums of these rows by these fields, each as one row; the largest first."""
     ends = {"id": Max("id"), "created_at": Min("created_at"), "last_at": Max("last_at")}
-    sums: Any = rows.values(*fields).annotate(**ends, requests=COUNT)
+    sums: Any = rows.values(*fields).annotate(**ends, requests=Sum("requests"))
     return [RefusedRequest(**each) for each in sums.order_by("-requests")[:MOST]]
 
 
@@ -119,7 +118,7 @@ def day_panel(most: Any) -> SafeString:
     now, hours = timezone.now(), range(24, -1, -1)  # hours ago
     ok = by_hour(now.date() - timedelta(days=1)) + by_hour(now.date())  # from yesterday's midnight
     rows = refused_within(days=1).values_list("status", TruncHour("created_at"))
-    for status, hour, number in rows.annotate(number=COUNT):
+    for status, hour, number in rows.annotate(number=Sum("requests")):
         by_status[status] += number
         kind = failed if status >= 500 else refused
         kind[(now - hour) // timedelta(hours=1)] += number
