@@ -336,7 +336,7 @@ def test_start_pages_say_what_has_just_failed(acme: Tenant, umbrella: Tenant) ->
     for minutes, when in ((6, ""), (3, "3 minutes ago"), (0, "just now")):
         fields = {"status": 503, "reason": "object storage is gone"}
         refused(**of_key(acme, **fields), created_at=timezone.now() - timedelta(minutes=minutes))
-        for user, text in ((acme.admin, not_theirs), (sam, "Object storage is gone.")):
+        for user, text in ((acme.admin, not_theirs), (sam, "The reason then: object storage")):
             page, said = text_of(start(user)), f"Requests failed {when} with status 503 . {text}"
             assert (said in page, "documents&#x27; files" in page) == (bool(when), not when)
     assert "Requests failed" not in text_of(start(umbrella.admin))
