@@ -28,7 +28,7 @@ from config.connections import part_limits
 logger = logging.getLogger(__name__)
 
 KEPT = timedelta(minutes=1)  # what the checks have found, for pages
-WAIT_SECONDS = 2.0  # of the page that begins them, for what they find
+WAIT_SECONDS = 2.0  # for which pages wait for what they find next, from their beginning
 FAILED = "checks"  # in place of a part, if they have failed themselves
 
 # The system checks of a part have the tag "readyz" and its name. They run one after the other.
@@ -115,20 +115,22 @@ class Checks(NamedTuple):
 
 _checks_thread = ThreadPoolExecutor(1, "checks")  # the only one that waits for a silent service
 _last: Future[Checks] | None = None
+_wait_until = 0.0  # on the monotonic clock
 _known = Checks(timezone.now(), [], [], [])
 
 
 def checks() -> Checks:
     """A result of the last minute; while it is not there yet, the problems of the one before.
 
-    Only the page that begins the checks waits for them: no service that is silent holds up others.
+    A service that is silent holds up the pages of the first two seconds only.
     """
-    global _known, _last
+    global _known, _last, _wait_until
     last = _last
     is_old = last is not None and last.done() and timezone.now() - last.result().at > KEPT
     if last is None or is_old:
         last = _last = _checks_thread.submit(_run)
-        wait([last], WAIT_SECONDS)
+        _wait_until = time.monotonic() + WAIT_SECONDS
+    wait([last], max(0, _wait_until - time.monotonic()))
     if not last.done():
         return _known._replace(facts=[], well=[], running=True)
     _known = last.result()

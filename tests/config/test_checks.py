@@ -274,8 +274,8 @@ def test_start_page_and_system_say_that_all_is_well_only_from_the_checks(
 ) -> None:
     """Both have the last result for a minute; while checks wait for a service, little is said.
 
-    Only the page that begins them waits. The log shows what they have found of it. Support staff
-    read the errors, without what an operator does about them.
+    Only pages of their first seconds wait for them. The log shows what they have found of it.
+    Support staff read the errors, without what an operator does about them.
     """
     wrong, well = "Deliveries are not sent.", "All is well"
     found: list[CheckMessage] = [
