@@ -59,8 +59,7 @@ class RefusedRequest(models.Model):
 
     A row's requests are of one minute, of one key or of a network without a key, and have the same
     status, reason and path; a 503 has the same row whatever its path. Its other columns are of the
-    request that was written first. But `others` of them are different: there was no row for these,
-    and most have the same status.
+    request that was written first. But `others` of them differ, for which there was no row.
     """
 
     created_at = models.DateTimeField()  # of the first response
