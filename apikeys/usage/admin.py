@@ -79,7 +79,7 @@ class RefusedRequestAdmin(LogAdmin):
         scope = scope_of(request)
         failed = report.refused_within(minutes=5).filter(scope.condition(), status__gte=500)
         found: dict[str, list[str]] = {RESPONSES: []}
-        for row in report.kinds(failed, "status", "reason"):
+        for row in reversed(report.kinds(failed, "status", "reason")):  # the most stay
             part = FILES if row.reason.startswith("object storage") else RESPONSES
             found[part] = [Bad(sentence("failed", row=row, own=not scope.everything))]
         return found
