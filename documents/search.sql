@@ -41,10 +41,11 @@ BEGIN
             SELECT 'title ' || beginning
             FROM public.documents_words(folded_title) AS word, public.documents_beginnings(word) AS beginning
             UNION ALL SELECT 'status ' || status
-            UNION ALL SELECT unnest(ARRAY[name, name || ' ' || 12 * extract(year FROM time) + extract(month FROM time)])
+            -- The day and the month of each time; without a unit, that there is such a time.
+            UNION ALL SELECT concat_ws(' ', name, unit, extract(epoch FROM date_trunc(unit, time, 'UTC')))
             FROM (VALUES
                 ('created', created_at), ('sent', sent_at), ('completed', completed_at), ('expires', expires_at)
-            ) AS times (name, at), LATERAL (SELECT at AT TIME ZONE 'UTC') AS utc (time) WHERE at IS NOT NULL
+            ) AS times (name, time), unnest('{NULL, day, month}'::text[]) AS unit WHERE time IS NOT NULL
             UNION ALL SELECT 'recipient ' || recipient.status || ' ' || address
             FROM public.documents_recipient AS recipient, unnest(ARRAY['', email]) AS address
             WHERE document_id = document.id

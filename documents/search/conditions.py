@@ -1,6 +1,7 @@
-"""The conditions of a search, as SQL and as tokens. Each `%(name)s` in the SQL is in `values`."""
+"""The conditions of a search, as SQL. Each `%(name)s` in it is one of `values`."""
 
 from collections.abc import Iterable, Iterator
+from datetime import timedelta
 from itertools import product
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -11,8 +12,9 @@ from documents.api import documents
 from documents.models import RecipientStatus
 from documents.search.parameters import WORDS_EXPECTED, WORDS_MAX, Range, Search, spellings
 
-MONTHS_MAX = 36
+DAYS_MAX = timedelta(31)  # of a range that is found by the tokens of its days
 VISIBLE = documents.VISIBLE.replace("%s", "%(workspace)s")
+HASHES = "ARRAY(SELECT documents_token(%(workspace)s, each) FROM unnest(%({})s::text[]) each)"
 HAS_WORDS = "folded_title LIKE ALL (%(patterns)s::text[])"
 
 
@@ -32,12 +34,18 @@ def words_of(title: str) -> list[Word]:
 
 
 def values(asked: Search, words: list[Word], workspace_id: UUID) -> dict[str, Any]:
+    states = [asked.recipient_status] if asked.recipient_status else RecipientStatus.values
+    emails = spellings(asked.recipient) if asked.recipient else []
+    beginnings = [f"title {beginning}" for word in words for beginning in word.beginnings]
     found: dict[str, Any] = {
         "workspace": workspace_id,
         "statuses": list(asked.statuses),
         "patterns": [f"%{word.part}%" for word in words],
-        "states": [asked.recipient_status] if asked.recipient_status else RecipientStatus.values,
-        "emails": spellings(asked.recipient) if asked.recipient else [],
+        "states": states,
+        "emails": emails,
+        "of_all": [asked.sort, *beginnings],
+        "of_status": [f"status {status}" for status in asked.statuses],
+        "of_recipient": [f"recipient {s} {email}" for s, email in product(states, emails or [""])],
     }
     for time, first, end in asked.ranges:
         found |= {f"{time}_first": first, f"{time}_end": end}
@@ -69,33 +77,39 @@ def holds(asked: Search) -> Iterator[str]:
         )"""  # noqa: S608 - made of constants
 
 
-def tokens(asked: Search, words: list[Word], given: dict[str, Any]) -> dict[str, list[str]]:
-    """Groups of tokens: each match has all of the group `all`, and one of each other group.
+def has_tokens(asked: Search) -> Iterator[str]:
+    """Whether a row has the tokens that each match has.
 
-    What has them may be without a word of its title, or outside of a range. A long range has no
-    tokens. `given` is what `values` returned.
+    It may be without a word of its title, or outside of a range.
     """
-    all_of = [f"title {beginning}" for word in words for beginning in word.beginnings]
-    found = {"all": [asked.sort, *all_of]}
+    # One condition for these: planning one for each could take 0.1 s.
+    yield f"tokens @> {HASHES.format('of_all')}"
     if asked.statuses:
-        found["status"] = [f"status {status}" for status in asked.statuses]
+        yield f"tokens && {HASHES.format('of_status')}"
     if asked.recipient or asked.recipient_status:
-        both = product(given["states"], given["emails"] or [""])
-        found["recipient"] = [f"recipient {state} {email}" for state, email in both]
+        yield f"tokens && {HASHES.format('of_recipient')}"
     for each in asked.ranges:
-        months = _months(each.time, given)
-        if len(months) <= MONTHS_MAX:
-            found[each.time] = [f"{each.time} {month}" for month in months]
-    return found
+        yield f"tokens && {_periods(each)}"
 
 
-def _months(time: str, given: dict[str, Any]) -> range:
-    """The months of a range, counted from the year 0, from the oldest document to the newest."""
-    [(first, end)] = fetch(
-        f"""SELECT greatest(min({time}_at), %({time}_first)s), least(max({time}_at), %({time}_end)s)
-        FROM "documents_document" AS document WHERE {VISIBLE}""",  # noqa: S608 - made of constants
-        given,
-    )
-    if first is None or end is None:  # no document has this time
-        return range(0)
-    return range(12 * first.year + first.month, 12 * end.year + end.month + 1)
+def _periods(each: Range) -> str:
+    """The tokens of the days or months of a range: of those that a document's time is in.
+
+    They are found one after the other, from the end on, by the time's index.
+    """
+    time, first, end = each
+    unit = "day" if first and end and end - first <= DAYS_MAX else "month"
+    where = [VISIBLE, f"{time}_at < before", *within([each._replace(end=None)])]
+    return f"""ARRAY(
+        WITH RECURSIVE period (before) AS (
+            SELECT coalesce(%({time}_end)s, 'infinity')::timestamptz
+            UNION ALL
+            SELECT date_trunc('{unit}', (
+                SELECT {time}_at FROM "documents_document" AS document WHERE {" AND ".join(where)}
+                ORDER BY {time}_at DESC, id DESC LIMIT 1
+            ), 'UTC') FROM period WHERE before IS NOT NULL
+        )
+        SELECT documents_token(
+            %(workspace)s, '{time} {unit} ' || extract(epoch FROM before)
+        ) FROM period WHERE before IS NOT NULL OFFSET 1
+    )"""  # noqa: S608 - made of constants

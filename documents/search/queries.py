@@ -1,11 +1,13 @@
 """Finds a page of a search.
 
-The newest documents are looked at first: a frequent match fills its page there, or with further
-ones. If not, an index of tokens finds all that may match, which are counted and sorted. If these
-are more than MATCHES, the page has what further documents have: fewer than asked for, or none.
+The next 1,000 documents are looked at first. A frequent match fills its page there, or with the
+next 8,000. If not, an index finds all that have the tokens of the search. If these are no more than
+MATCHES, those that match are sorted. Else the page has what the next 8,000 documents have: fewer
+than asked for, or none.
 
-So a page costs at most NEWEST and FURTHER documents, OUTDATED rows that are made, and MATCHES rows
-of the index. The lists of the tokens have no bound, nor what vacuum has not yet removed.
+So a page costs at most these documents, OUTDATED rows that are made, and MATCHES rows of the index;
+also if they turn out to be too many, on each page. The index's lists of the tokens have no bound,
+nor what vacuum has not yet removed.
 """
 
 from datetime import datetime
@@ -19,9 +21,8 @@ from documents.api.documents import DOCUMENT_COLUMNS_SQL, DocumentPosition
 from documents.search.conditions import (
     HAS_WORDS,
     VISIBLE,
-    Word,
+    has_tokens,
     holds,
-    tokens,
     values,
     within,
     words_of,
@@ -29,9 +30,9 @@ from documents.search.conditions import (
 from documents.search.parameters import Search
 
 NEWEST, FURTHER = 1_000, 8_000  # documents looked at in their order, first and later
-RECIPIENTS = 0.2  # of these if recipients are asked for: those of each document are looked up
-MATCHES = 120_000  # documents of the index that are counted and sorted for a page
-OUTDATED = 1_000  # changes that made a workspace's documents outdated
+RECIPIENTS = 0.2  # share of these if recipients are asked for: those of each document are looked up
+MATCHES = 120_000  # rows that have the tokens: those that match are sorted for a page
+OUTDATED = 1_000  # changes that made documents outdated, of the workspace or of one not known
 
 _ORDER = "time DESC, looked DESC"
 # An index has what is looked for, whatever the statistics of all workspaces say; a sort that cannot
@@ -44,13 +45,11 @@ _OUTDATED = f"""(SELECT count(*) FROM (
     SELECT FROM "documents_outdated" WHERE workspace_id = %(workspace)s OR workspace_id IS NULL
     LIMIT {OUTDATED + 1}
 ) AS outdated)"""  # noqa: S608 - made of constants
-# What has the tokens of all documents, each with when it has. The second takes a seventh longer.
-_TABLES = {
+# What has the rows of all documents, and when it has. The second takes a third longer, or more.
+_SOURCES = {
     "documents_searchable": f"{_OUTDATED} = 0",
     "documents_findable(%(workspace)s)": f"{_OUTDATED} BETWEEN 1 AND {OUTDATED}",
 }
-
-Given = dict[str, Any]  # the values of a statement
 
 
 class SearchPage(NamedTuple):
@@ -74,27 +73,25 @@ def search(
     if page.searched_to and is_frequent:
         page = _in_order(asked, given, FURTHER, limit)
     if page.searched_to:
-        page = _by_index(asked, words, given, limit) or page
+        page = _by_index(asked, given, limit) or page
     if page.searched_to and not is_frequent:
         page = _in_order(asked, given, FURTHER, limit)
     return page
 
 
-def _by_index(asked: Search, words: list[Word], given: Given, limit: int) -> SearchPage | None:
+def _by_index(asked: Search, given: dict[str, Any], limit: int) -> SearchPage | None:
     """The next that match, of all that have the tokens; None if these are too many."""
-    groups = tokens(asked, words, given)
-    hashes = "ARRAY(SELECT documents_token(%(workspace)s, each) FROM unnest(%({})s::text[]) each)"
-    # One condition for all of `all`: planning one for each could take 0.1 s.
-    having = [f"tokens {'@>' if name == 'all' else '&&'} {hashes.format(name)}" for name in groups]
-    matches = [*_behind(asked), *within(asked.ranges), HAS_WORDS]
-    for table, is_usable in _TABLES.items():
+    behind = f"({asked.sort}_at, id) < (%(time)s, %(id)s)"
+    matches = [behind, *within(asked.ranges), HAS_WORDS]
+    for source, is_complete in _SOURCES.items():
         found = _fetch(
             f"""WITH found AS MATERIALIZED (
                 SELECT {asked.sort}_at AS time, id AS looked, {" AND ".join(matches)} AS matches
-                FROM {table} WHERE {is_usable} AND {" AND ".join(having)} LIMIT {MATCHES + 1}
+                FROM {source} WHERE {is_complete} AND {" AND ".join(has_tokens(asked))}
+                LIMIT {MATCHES + 1}
             )
-            SELECT is_usable AND number <= {MATCHES}, time, looked, {DOCUMENT_COLUMNS_SQL}
-            FROM (SELECT {is_usable}, count(*) FROM found) AS counted (is_usable, number)
+            SELECT is_complete, number, time, looked, {DOCUMENT_COLUMNS_SQL}
+            FROM (SELECT {is_complete}, count(*) FROM found) AS counted (is_complete, number)
             LEFT JOIN LATERAL (
                 SELECT * FROM found WHERE matches AND number <= {MATCHES}
                 ORDER BY {_ORDER} LIMIT {limit + 1}
@@ -102,23 +99,27 @@ def _by_index(asked: Search, words: list[Word], given: Given, limit: int) -> Sea
             LEFT JOIN "documents_document" AS document ON document.id = looked AND {VISIBLE}
             ORDER BY {_ORDER}
             """,  # noqa: S608 - made of constants
-            given | groups,
+            given,
         )
-        has_all, *_ = found[0]
-        if has_all:
-            rows = [document for _, _, _, *document in found[:limit] if document[0]]  # may be gone
-            if len(found) <= limit:
-                return SearchPage(rows, None)
-            _, time, looked, *_ = found[limit - 1]
-            return SearchPage(rows, DocumentPosition(time, looked))
-    return None
+        was_complete, number, *_ = found[0]
+        if was_complete:
+            break
+    if not was_complete or number > MATCHES:
+        return None
+    rows = [document for _, _, _, _, *document in found[:limit] if document[0]]  # else it is gone
+    if len(found) <= limit:
+        return SearchPage(rows, None)
+    _, _, time, looked, *_ = found[limit - 1]
+    return SearchPage(rows, DocumentPosition(time, looked))
 
 
-def _in_order(asked: Search, given: Given, most: int, limit: int) -> SearchPage:
+def _in_order(asked: Search, given: dict[str, Any], most: int, limit: int) -> SearchPage:
     """Those that match of the next documents, of at most so many."""
     if asked.recipient or asked.recipient_status:
         most = ceil(most * RECIPIENTS)
-    where = [VISIBLE, *_behind(asked)]
+    ranges = [each._replace(end=None) for each in asked.ranges if each.time == asked.sort]
+    behind = f"({asked.sort}_at, id) < (%(time)s, %(id)s)"
+    where = [VISIBLE, f"{asked.sort}_at IS NOT NULL", *within(ranges), behind]
     if len(asked.statuses) == 1 and asked.sort == "created":
         where.append("status = (%(statuses)s::text[])[1]")  # it has an index in this order
     # The last document that is looked at comes too, whether it matches or not: if the page is not
@@ -143,13 +144,6 @@ def _in_order(asked: Search, given: Given, most: int, limit: int) -> SearchPage:
         return SearchPage(rows, None)
     last = DocumentPosition(*found[-1][:2])
     return SearchPage(rows, last, last.time if len(rows) < limit else None)
-
-
-def _behind(asked: Search) -> list[str]:
-    """Whether the time that sorts is there, within its range, and behind the position."""
-    ranges = [each._replace(end=None) for each in asked.ranges if each.time == asked.sort]
-    behind = f"({asked.sort}_at, id) < (%(time)s, %(id)s)"
-    return [f"{asked.sort}_at IS NOT NULL", *within(ranges), behind]
 
 
 def _fetch(sql: str, parameters: dict[str, Any]) -> list[Any]:

@@ -99,22 +99,35 @@ def test_search_finds_each_match_once_in_its_order_however_few_documents_it_look
         assert found == [str(made[n].pk) for n in newest if matches(n)], query
 
 
-@pytest.mark.parametrize("more", [{}, {"title": "agreement"}, {"sentFrom": "2026-03-01"}])
-def test_search_finds_an_open_range_in_another_order_in_one_page(
-    acme: Tenant, monkeypatch: pytest.MonkeyPatch, more: dict[str, str]
+@pytest.mark.parametrize(
+    ("asked", "found"),
+    [
+        ("completedBefore=2026-03-01", (18, 19)),  # one of them long before the others
+        ("completedBefore=2026-03-01&title=agreement&sentFrom=2026-03-01", (18, 19)),
+        ("completedFrom=2026-03-01&completedBefore=2026-04-01", (16, 17)),  # and none of April
+        ("completedFrom=2026-02-01&completedBefore=2026-04-01", (16, 17, 19)),
+        ("completedFrom=2026-04-02T08:00:00Z&completedBefore=2026-04-02T10:00:00Z", (0, 1, 2, 3)),
+        ("completedFrom=2026-04-03&completedBefore=2026-04-04&sort=expires", (4, 5, 6, 7)),
+        ("expiresFrom=2026-03-02", (19,)),
+    ],
+)
+def test_search_finds_a_range_in_another_order_in_one_page(
+    acme: Tenant, monkeypatch: pytest.MonkeyPatch, asked: str, found: tuple[int, ...]
 ) -> None:
     for name, most in (("NEWEST", 2), ("FURTHER", 2), ("MATCHES", 4)):
         monkeypatch.setattr(queries, name, most)
+    days = ["2026-04-02"] * 4 + ["2026-04-03"] * 4 + ["2026-04-20"] * 8
+    days += ["2026-03-31", "2026-03-02", "2001-01-01", "2026-02-10"]
     made = factories.listed(
         acme.workspace,
         20,
         created_at=lambda n: START - timedelta(hours=n),
         sent_at=lambda _: START,
-        completed_at=lambda n: START + timedelta(days=n % 2 if n > 16 else 100 + n),
+        completed_at=lambda n: at(f"{days[n]} 09:00:00"),
+        expires_at=lambda n: START - timedelta(hours=n) if n < 19 else at("9999-12-31 00:00:00"),
     )
-    query = urlencode({"completedBefore": "2026-03-02", **more})
-    page = acme.get(f"/search?{query}").json()
-    assert [each["id"] for each in page["data"]] == [str(made[18].pk)]
+    page = acme.get(f"/search?{asked}").json()
+    assert [each["id"] for each in page["data"]] == [str(made[n].pk) for n in found]
     assert page["nextCursor"] is None
 
 

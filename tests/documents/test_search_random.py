@@ -311,7 +311,7 @@ def test_search_finds_what_a_model_finds_in_random_documents(
             monkeypatch.setattr(queries, "NEWEST", dice.choice((1, 12, 60)))
             monkeypatch.setattr(queries, "FURTHER", most)
             monkeypatch.setattr(queries, "MATCHES", most)
-            monkeypatch.setattr(conditions, "MONTHS_MAX", dice.choice((0, 3, 36)))
+            monkeypatch.setattr(conditions, "DAYS_MAX", timedelta(dice.choice((0, 31))))
             compare(dice, acme, are_short, f"SEED={seed}, from search {first}")
 
 
