@@ -14,7 +14,7 @@ from documents.search.parameters import WORDS_EXPECTED, WORDS_MAX, Range, Search
 
 DAYS_MAX = timedelta(31)  # of a range that is found by the tokens of its days
 VISIBLE = documents.VISIBLE.replace("%s", "%(workspace)s")
-HASHES = "ARRAY(SELECT documents_token(%(workspace)s, each) FROM unnest(%({})s::text[]) each)"
+_HASHES = "ARRAY(SELECT documents_token(%(workspace)s, each) FROM unnest(%({})s::text[]) each)"
 HAS_WORDS = "folded_title LIKE ALL (%(patterns)s::text[])"
 
 
@@ -83,11 +83,11 @@ def has_tokens(asked: Search) -> Iterator[str]:
     It may be without a word of its title, or outside of a range.
     """
     # One condition for these: planning one for each could take 0.1 s.
-    yield f"tokens @> {HASHES.format('of_all')}"
+    yield f"tokens @> {_HASHES.format('of_all')}"
     if asked.statuses:
-        yield f"tokens && {HASHES.format('of_status')}"
+        yield f"tokens && {_HASHES.format('of_status')}"
     if asked.recipient or asked.recipient_status:
-        yield f"tokens && {HASHES.format('of_recipient')}"
+        yield f"tokens && {_HASHES.format('of_recipient')}"
     for each in asked.ranges:
         yield f"tokens && {_periods(each)}"
 
@@ -111,5 +111,5 @@ def _periods(each: Range) -> str:
         )
         SELECT documents_token(
             %(workspace)s, '{time} {unit} ' || extract(epoch FROM before)
-        ) FROM period WHERE before IS NOT NULL OFFSET 1
+        ) FROM period WHERE before IS NOT NULL OFFSET 1  -- without the end itself
     )"""  # noqa: S608 - made of constants

@@ -1,9 +1,9 @@
 """Finds a page of a search.
 
 The next 1,000 documents are looked at first. A frequent match fills its page there, or with the
-next 8,000. If not, an index finds all that have the tokens of the search. If these are no more than
-MATCHES, those that match are sorted. Else the page has what the next 8,000 documents have: fewer
-than asked for, or none.
+next 20,000. If not, an index finds all that have the tokens of the search. If these are no more
+than MATCHES, those that match are sorted. Else the page has what the next 20,000 documents have:
+fewer than asked for, or none.
 
 So a page costs at most these documents, OUTDATED rows that are made, and MATCHES rows of the index;
 also if they turn out to be too many, on each page. The index's lists of the tokens have no bound,
@@ -29,7 +29,7 @@ from documents.search.conditions import (
 )
 from documents.search.parameters import Search
 
-NEWEST, FURTHER = 1_000, 8_000  # documents looked at in their order, first and later
+NEWEST, FURTHER = 1_000, 20_000  # documents looked at in their order, first and later
 RECIPIENTS = 0.2  # share of these if recipients are asked for: those of each document are looked up
 MATCHES = 120_000  # rows that have the tokens: those that match are sorted for a page
 OUTDATED = 1_000  # changes that made documents outdated, of the workspace or of one not known
