@@ -27,7 +27,7 @@ from config.connections import part_limits
 
 logger = logging.getLogger(__name__)
 
-KEPT = timedelta(minutes=1)  # what the checks have found, for pages
+KEPT = timedelta(seconds=15)  # what the checks have found, for pages
 WAIT_SECONDS = 2.0  # for which pages wait for what they find next, from their beginning
 FAILED = "checks"  # in place of a part, if they have failed themselves
 
@@ -120,7 +120,7 @@ _known = Checks(timezone.now(), [], [], [])
 
 
 def checks() -> Checks:
-    """A result of the last minute; while it is not there yet, the problems of the one before.
+    """A result of the last seconds; while it is not there yet, the problems of the one before.
 
     A service that is silent holds up the pages of the first two seconds only.
     """

@@ -85,11 +85,11 @@ class ApiKeyAdmin(ScopedAdmin):
         if workspace is None:
             return {}
         keys = ApiKey.objects.filter(workspace=workspace).order_by("expires_at", "-created_at")
-        of_keys = Q(key_id__in=keys.values("pk"), status__in=[401, 429])
+        of_keys = Q(key_id__in=keys.values("pk"))
         refused: list[str] = [why for _, _, why in report.needs_a_look(of_keys, own=True)]
         return {
             "API access": refusals(workspace),
-            "refusals of the last 24 hours": refused[:SHOWN],
+            "refused programs": refused[:SHOWN],
             "expiry of keys": [sentence("expires", key=key) for key in keys.expiring()[:SHOWN]],
         }
 

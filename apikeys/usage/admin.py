@@ -28,7 +28,7 @@ from config.console.links import DOCUMENT, REFUSED, WORKSPACE, key_link, page_li
 from config.templatetags.console import copyable
 from workspaces.permissions import is_operator
 
-RESPONSES = "responses of the last 5 minutes"  # looked at by the start page
+RESPONSES = "errors of the last 5 minutes"  # looked at by the start page
 STATUSES = sorted({each.status_code for each in ApiError.__subclasses__()})
 
 

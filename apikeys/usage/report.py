@@ -26,8 +26,8 @@ OF_KEY = ("key_id", "key_name", "key_prefix", "workspace_id", "workspace_name")
 SUMMED, GREATEST = ("ok", "errors", "limited", "downloads"), ("busiest", "last_at")  # columns
 NAMES = {"successful": "ok", "refused or failed": "warn"}  # of bars, and their colours
 BY_FAULT = {"successful": "ok", "refused": "warn", "failed with 5xx": "bad"}
-# For refusals with these statuses a workspace needs a look; how its admins are told of each.
-LOOKS = {401: "by e-mail", 403: "", 429: ""}
+# A key's refusals that its workspace needs a look for: any with these statuses, or so many.
+LOOKS, OFTEN = {401, 403, 429}, 100
 
 
 def last_days() -> list[date]:
@@ -136,9 +136,13 @@ def day_panel(most: Any) -> SafeString:
 
 def needs_a_look(visible: Q, *, own: bool) -> Iterator[tuple[UUID, str, SafeString]]:
     """Workspaces whose programs do not notice that they are refused."""
-    rows = refused_within(days=1).filter(visible, status__in=LOOKS, key_id__isnull=False)
-    for row in kinds(rows, *OF_KEY, "status"):
-        told = "" if own else mails.told(LOOKS[row.status])
+    rows = refused_within(days=1).filter(visible, status__lt=500, key_id__isnull=False)
+    others = kinds(rows.exclude(status__in=LOOKS), *OF_KEY, "status")
+    often = [row for row in others if row.requests >= OFTEN]
+    for row in kinds(rows.filter(status__in=LOOKS), *OF_KEY, "status") + often:
+        told = mails.told("by e-mail" if row.status == 401 else "")
+        if own or row.status == 403:  # nobody has to act
+            told = ""
         context = {"row": row, "who": key_link(row, REFUSED, own=own), "told": told}
         why = SafeString(render_to_string("admin/usage/look.html", context))
         yield row.workspace_id, row.workspace_name, Bad(why) if row.status == 401 else why

@@ -23,7 +23,7 @@ from tests.support.database import waiting_for_lock
 from tests.support.factories import Tenant, uid
 from tests.support.proxy import Proxy
 from tests.support.server import eventually
-from tests.support.staff import REFUSED, START, body
+from tests.support.staff import REFUSED, START, body, signed_in, support
 from tests.support.usage import Usage, find_request, numbers, refused, usage_of
 
 
@@ -452,3 +452,21 @@ def test_purge_keeps_the_newest_and_keys_longest(db: None, monkeypatch: pytest.M
     rows = RefusedRequest.objects.order_by("-created_at", "-id")
     assert [row.key_id for row in rows] == [None] * 3 + [uid(1)] * 5
     assert rows.last() == old[4]
+
+
+def test_workspace_needs_a_look_if_a_key_is_refused_a_hundred_times_a_day(
+    acme: Tenant, umbrella: Tenant
+) -> None:
+    for tenant, number in ((acme, 40), (umbrella, 39)):
+        refused(**vars(tenant.key.snapshot()), requests=60)
+        refused(**vars(tenant.key.snapshot()), requests=number, path="/api/v1/documents/y")
+    named = f"100 × 404 {acme.key} is refused very often , last just now : see why, and correct"
+    text = text_of(body(signed_in(acme.admin).get(START)))
+    assert named in text
+    assert "refused programs" not in text
+    text = text_of(body(signed_in(umbrella.admin).get(START)))
+    assert "All is well" in text
+    assert "refused programs" in text
+    text = text_of(body(signed_in(support()).get(START)))
+    assert "1 workspace needs a look: Acme The rest is well." in text
+    assert f"Acme {named} that program. This is for its admins, who are told on their" in text
