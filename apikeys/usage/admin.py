@@ -51,10 +51,10 @@ class RefusedRequestAdmin(LogAdmin):
     """Which requests were refused, and why: the answer to a quoted Request-Id."""
 
     empty_text = (
-        "Nothing matches: refused requests of the last 30 days are kept. Of equal requests in one "
-        "minute, the first 60 Request-Ids are kept; of different ones, 15. The others are only "
-        "counted: look for the key. A request without a valid key is of no workspace: only support "
-        "staff see it."
+        "Nothing matches: refused requests of the last 30 days are kept. Of a key’s requests with "
+        "one reason, the first 60 Request-Ids of a minute are kept; the others are only counted: "
+        "look for the key. A request without a valid key is of no workspace: only support staff "
+        "see it."
     )
     menu_position = 29  # before the audit log; of an address, the box leads to the log first
     in_menu = False  # the audit log leads here
@@ -92,7 +92,7 @@ class RefusedRequestAdmin(LogAdmin):
         colour = "warn" if row.status < 500 else "bad"  # as in charts
         who = key_link(row, REFUSED, own=not scope_of(request).everything) or isolated(row.address)
         if row.path and row.status != 503:  # else it is of many
-            which = f"{row.path} and {row.others:,} others" if row.others else row.path
+            which = f"{row.path}, and {row.others:,} other requests" if row.others else row.path
             what = format_html('{}<div class="quiet">{}</div>', what, isolated(which))
         return lists.Line(word, colour, who, what)
 
@@ -105,12 +105,11 @@ class RefusedRequestAdmin(LogAdmin):
         yield "User agent", row.user_agent
         asked = parsed(request.GET.get("request_id__exact", ""))
         id = asked if asked in row.request_ids else row.request_ids[0]
-        equal = row.requests - row.others
-        among = f"one of {equal:,}" if equal > 1 else ""
+        among = f"one of {row.requests:,}" if row.requests > 1 else ""
         yield "Request id", format_html("{} {}", copyable(id.hex), among)
         if row.response_text != reason(request, row):
             yield "Response", row.response_text
-        several = row.status == 503 and row.requests > 1  # and perhaps as many paths
+        several = row.others or (row.status == 503 and row.requests > 1)  # perhaps as many paths
         yield "Document", "" if several else document_of(row)
         sent = format_html("<code>{} {}</code>", row.method, isolated(row.path))
         yield "First request" if several else "Request", sent

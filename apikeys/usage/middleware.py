@@ -78,7 +78,6 @@ def fold(row: RefusedRequest, into: Rows) -> RefusedRequest:
     what = (row.status, row.reason, path, row.key_prefix, row.sent_digest)
     if found := rows.get(what):
         found.others += row.others
-        found.request_ids = [*found.request_ids, *row.request_ids][:IDS_KEPT]
     else:
         alike = [each for each in rows.values() if each.status == row.status]
         if len(rows) < ROWS_A_MINUTE and len(alike) < ROWS_OF_A_STATUS:
@@ -86,6 +85,8 @@ def fold(row: RefusedRequest, into: Rows) -> RefusedRequest:
         likest = [each for each in alike if each.reason == row.reason]
         found = (likest or alike or [*rows.values()])[-1]
         found.others += row.requests
+    if found.reason == row.reason:  # an id leads to its reason
+        found.request_ids = [*found.request_ids, *row.request_ids][:IDS_KEPT]
     found.requests += row.requests
     found.created_at = min(found.created_at, row.created_at)
     found.last_at = max(found.last_at, row.last_at)
