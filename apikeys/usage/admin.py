@@ -18,6 +18,7 @@ from apikeys.usage import report
 from apikeys.usage.models import KeyUsage, RefusedRequest
 from audit.logs import LogAdmin
 from audit.scope import scope_of
+from config import health
 from config.api.errors import ApiError
 from config.checks import FILES
 from config.console import lists
@@ -75,13 +76,14 @@ class RefusedRequestAdmin(LogAdmin):
         return report.needs_a_look(scope.visible(), own=not scope.everything)
 
     def health(self, request: HttpRequest) -> dict[str, list[str]]:
-        """By part, what has failed in the last minutes: a check finds the cause a little later."""
-        scope = scope_of(request)
+        """By part, what has failed in the last minutes, and no check has found to be well since."""
+        scope, checks = scope_of(request), health.checks()
         failed = report.refused_within(minutes=5).filter(scope.condition(), status__gte=500)
         found: dict[str, list[str]] = {RESPONSES: []}
         for row in reversed(report.kinds(failed, "status", "reason")):  # the most stay
             part = FILES if row.reason.startswith("object storage") else RESPONSES
-            found[part] = [Bad(sentence("failed", row=row, own=not scope.everything))]
+            if part not in checks.well or row.last_at > checks.at:
+                found[part] = [Bad(sentence("failed", row=row, own=not scope.everything))]
         return found
 
     # --- A row

@@ -26,8 +26,8 @@ OF_KEY = ("key_id", "key_name", "key_prefix", "workspace_id", "workspace_name")
 SUMMED, GREATEST = ("ok", "errors", "limited", "downloads"), ("busiest", "last_at")  # columns
 NAMES = {"successful": "ok", "refused or failed": "warn"}  # of bars, and their colours
 BY_FAULT = {"successful": "ok", "refused": "warn", "failed with 5xx": "bad"}
-# A key's refusals that its workspace needs a look for: any with these statuses, or so many.
-LOOKS, OFTEN = {401, 403, 429}, 100
+# A key's refusals for which its workspace needs a look.
+LOOKS = Q(status__in=[401, 403, 429]) | Q(requests__gte=100)
 
 
 def last_days() -> list[date]:
@@ -90,11 +90,12 @@ def refused_within(**period: float) -> QuerySet[RefusedRequest]:
     return RefusedRequest.objects.filter(created_at__gte=timezone.now() - timedelta(**period))
 
 
-def kinds(rows: QuerySet[RefusedRequest], *fields: str) -> list[Any]:
+def kinds(rows: QuerySet[RefusedRequest], *fields: str, having: Q | None = None) -> list[Any]:
     """Sums of these rows by these fields, each as one row; the largest first."""
     ends = {"id": Max("id"), "created_at": Min("created_at"), "last_at": Max("last_at")}
     sums: Any = rows.values(*fields).annotate(**ends, requests=Sum("requests"))
-    return [RefusedRequest(**each) for each in sums.order_by("-requests")[:MOST]]
+    largest = sums.filter(having or Q()).order_by("-requests")[:MOST]
+    return [RefusedRequest(**each) for each in largest]
 
 
 def most_of_a_day() -> list[Any]:
@@ -137,12 +138,8 @@ def day_panel(most: Any) -> SafeString:
 def needs_a_look(visible: Q, *, own: bool) -> Iterator[tuple[UUID, str, SafeString]]:
     """Workspaces whose programs do not notice that they are refused."""
     rows = refused_within(days=1).filter(visible, status__lt=500, key_id__isnull=False)
-    others = kinds(rows.exclude(status__in=LOOKS), *OF_KEY, "status")
-    often = [row for row in others if row.requests >= OFTEN]
-    for row in kinds(rows.filter(status__in=LOOKS), *OF_KEY, "status") + often:
-        told = mails.told("by e-mail" if row.status == 401 else "")
-        if own or row.status == 403:  # nobody has to act
-            told = ""
+    for row in kinds(rows, *OF_KEY, "status", having=LOOKS):
+        told = "" if own else mails.told("by e-mail" if row.status == 401 else "")
         context = {"row": row, "who": key_link(row, REFUSED, own=own), "told": told}
         why = SafeString(render_to_string("admin/usage/look.html", context))
         yield row.workspace_id, row.workspace_name, Bad(why) if row.status == 401 else why

@@ -180,6 +180,9 @@ def test_pages_say_once_and_in_plain_words_that_object_storage_does_not_respond(
         assert page.count(text) == 1
     assert "endpoint URL" not in start
     assert system.count("Could not connect to the endpoint URL") == 1
+    way_to_storage.restore()
+    start = unescape(text_of(body(ada.get(START))))
+    assert ("Requests failed" in start, well in start) == (False, True)
 
 
 @pytest.mark.parametrize("wrong", [False, True])
