@@ -20,7 +20,6 @@ from django.utils.safestring import SafeString
 from django.utils.text import slugify
 from django.views.decorators.http import require_GET
 
-from audit.checks import PART
 from audit.logs import LogAdmin
 from audit.models import CHANGES, COLUMNS, NO_DOWNLOADS, Action, AuditEntry, Checkpoint, folded
 from audit.record import record
@@ -29,6 +28,7 @@ from audit.sealing import keys, state
 from audit.sending import send
 from audit.snapshots import WorkspaceSnapshot
 from config import health
+from config.checks import AUDIT_LOG
 from config.console import lists
 from config.console.base import request_user
 from config.console.formatting import isolated, pill, time_tag, with_times
@@ -147,7 +147,7 @@ class AuditEntryAdmin(LogAdmin):
     def warnings(self, request: HttpRequest) -> list[str]:
         """What the checks have found of the log, as on the start page."""
         site: Any = self.admin_site
-        return list(site.lines(request, health.checks().of(PART)))
+        return list(site.lines(request, health.checks().of(AUDIT_LOG)))
 
     def panels(self, request: HttpRequest) -> list[SafeString]:
         """The last changes of the workspace that is looked at."""

@@ -9,10 +9,9 @@ from django.utils import timezone
 from audit.models import Action
 from audit.queries import newest
 from audit.sealing import guards, keys, state
-from config.checks import DATABASE, Found, asks_service, look_at
+from config.checks import AUDIT_LOG, DATABASE, Found, asks_service, look_at
 from config.console.formatting import ago
 
-PART = "audit log"
 KEYS = "See `AUDIT_PUBLIC_KEYS` in `docs/reference.md`."
 # On a full disk, a row still finds room in a page. Rows beyond work_mem are written to
 # a file on PostgreSQL's disk. The INSERT of no rows is refused without the privilege, and where
@@ -24,14 +23,14 @@ _WRITABLE = """
 """
 
 
-@asks_service(PART, "audit.002", "readyz audit_log", hint=DATABASE)
+@asks_service(AUDIT_LOG, "audit.002", "readyz audit_log", hint=DATABASE)
 def audit_log_writable() -> Found:
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(_WRITABLE)
     yield Info("Entries can be added.")
 
 
-@asks_service(PART, "audit.001", hint=KEYS)
+@asks_service(AUDIT_LOG, "audit.001", hint=KEYS)
 def audit_log() -> Found:
     """Whether roles and triggers protect it, and it is sealed and was found to be intact."""
     for text in guards.problems():
@@ -46,7 +45,7 @@ def audit_log() -> Found:
 def wrong_seals(found: state.State) -> Found:
     """What is wrong with the seals, and what an operator does about it."""
     if found.unverified:
-        yield Error(found.unverified, KEYS, PART)
+        yield Error(found.unverified, KEYS, AUDIT_LOG)
     # A newer result does not end it: the role that serves can add one.
     at = f"{found.damaged_at:%Y-%m-%dT%H:%M:%SZ}" if found.damaged_at else ""
     if at and at != settings.AUDIT_DAMAGE_SETTLED:
@@ -55,15 +54,15 @@ def wrong_seals(found: state.State) -> Found:
             f"{text} is damaged.",
             "`manage.py verify_audit` names the entries that cannot be relied on. Once that is "
             f"settled, set `AUDIT_DAMAGE_SETTLED={at}`.",
-            PART,
+            AUDIT_LOG,
         )
     if found.foreign:
         text = f"{found.foreign} So somebody else than the sealer has written to its tree."
-        yield Error(text, "Find out who: `manage.py verify_audit` says more.", PART)
+        yield Error(text, "Find out who: `manage.py verify_audit` says more.", AUDIT_LOG)
     if state.LATE_SECONDS < found.unsealed_seconds < inf:
         minutes = f"{found.unsealed_seconds // 60:,.0f} minutes"
         text = f"Entries have waited to be sealed for {minutes}; nothing would show a change."
-        yield Error(text, look_at("seal"), PART)
+        yield Error(text, look_at("seal"), AUDIT_LOG)
 
 
 @asks_service("backup", "audit.003", hint=DATABASE)

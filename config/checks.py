@@ -29,7 +29,7 @@ from config.request.redaction import redact
 DATABASE = "Check `DATABASE_URL`, and that PostgreSQL runs."
 SECONDS = 2.0  # for each response of another program
 HOUSEKEEPING = "housekeeping"  # the process, and its connections
-FILES = "documents' files"  # a part of the installation
+AUDIT_LOG, FILES = "audit log", "documents' files"  # parts that admins read of too
 TLS, NGINX = Path("/etc/documents-api/tls"), ("127.0.0.1", 443)
 
 Found = Iterator[CheckMessage]

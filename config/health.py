@@ -28,7 +28,7 @@ from config.connections import part_limits
 logger = logging.getLogger(__name__)
 
 KEPT = timedelta(seconds=15)  # what the checks have found, for pages
-WAIT_SECONDS = 2.0  # for which pages wait for what they find next, from their beginning
+WAIT_SECONDS = 2.0  # from the beginning of the checks, for which pages wait for their end
 FAILED = "checks"  # in place of a part, if they have failed themselves
 
 # The system checks of a part have the tag "readyz" and its name. They run one after the other.

@@ -107,7 +107,7 @@ class Document(models.Model):
                 condition=models.Q(deleted_at=None),
                 name="document_status_newest",
             ),
-            # GET /search: by one of these times; the first and the last of each.
+            # GET /search: by one of these times; the days or months of a range with documents.
             *(
                 models.Index(
                     "workspace",

@@ -91,7 +91,7 @@ class NewKey(ActionPage):
             next_steps="admin/apikeys/apikey/next_steps.html",
             warnings=refusals(key.workspace),
             base=self.request.build_absolute_uri("/").rstrip("/"),
-            back=self.section.crumb()[1],
+            back=self.section.list_url(),
         )
 
 
@@ -168,7 +168,7 @@ class EndKey(ActionPage):
 
     @property
     def next_url(self) -> str:
-        return self.section.crumb()[1]
+        return self.section.list_url()
 
 
 class RevokeKey(EndKey):

@@ -9,11 +9,11 @@ from django import forms
 from django.apps import apps
 from django.contrib import admin
 from django.http import HttpRequest
+from django.template.loader import render_to_string
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.text import capfirst
 
-from apikeys.admin.warnings import sentence
 from apikeys.usage import report
 from apikeys.usage.models import KeyUsage, RefusedRequest
 from audit.logs import LogAdmin
@@ -77,13 +77,15 @@ class RefusedRequestAdmin(LogAdmin):
 
     def health(self, request: HttpRequest) -> dict[str, list[str]]:
         """By part, what has failed in the last minutes, and no check has found to be well since."""
-        scope, checks = scope_of(request), health.checks()
+        scope = scope_of(request)
+        checks = health.checks()
         failed = report.refused_within(minutes=5).filter(scope.condition(), status__gte=500)
         found: dict[str, list[str]] = {RESPONSES: []}
         for row in reversed(report.kinds(failed, "status", "reason")):  # the most stay
             part = FILES if row.reason.startswith("object storage") else RESPONSES
             if part not in checks.well or row.last_at > checks.at:
-                found[part] = [Bad(sentence("failed", row=row, own=not scope.everything))]
+                context = {"row": row, "own": not scope.everything}
+                found[part] = [Bad(render_to_string("admin/usage/failed.html", context))]
         return found
 
     # --- A row
@@ -111,7 +113,8 @@ class RefusedRequestAdmin(LogAdmin):
         yield "Request id", format_html("{} {}", copyable(id.hex), among)
         if row.response_text != reason(request, row):
             yield "Response", row.response_text
-        several = row.others or (row.status == 503 and row.requests > 1)  # perhaps as many paths
+        may_differ = row.others > 0 or row.status == 503  # in their paths
+        several = may_differ and row.requests > 1
         yield "Document", "" if several else document_of(row)
         sent = format_html("<code>{} {}</code>", row.method, isolated(row.path))
         yield "First request" if several else "Request", sent

@@ -142,7 +142,10 @@ class SectionAdmin(admin.ModelAdmin):  # type: ignore[type-arg] # generic only i
         return f"admin:{self.opts.app_label}_{self.opts.model_name}_{page}"
 
     def crumb(self) -> tuple[str, str]:
-        return capfirst(self.nouns), reverse(self.url_name("changelist"))
+        return capfirst(self.nouns), self.list_url()
+
+    def list_url(self) -> str:
+        return reverse(self.url_name("changelist"))
 
     def url_of(self, obj: Model) -> str:
         return reverse(self.url_name("change"), args=[obj.pk])

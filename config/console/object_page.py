@@ -79,7 +79,7 @@ class ObjectPage(View):
 
     @property
     def back(self) -> str:
-        return self.section.crumb()[1] if self.obj is None else self.section.url_of(self.obj)
+        return self.section.list_url() if self.obj is None else self.section.url_of(self.obj)
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from django.utils.safestring import SafeString
 from django.utils.text import capfirst
 
 from config import health
-from config.checks import FILES
+from config.checks import AUDIT_LOG, FILES
 from config.connections import part_limits
 from config.console import identify
 from config.console.base import OPERATORS, READ_ALL, SectionAdmin
@@ -29,7 +29,6 @@ from config.console.links import WORKSPACE, page_link
 logger = logging.getLogger(__name__)
 
 PART_SECONDS = 2.0  # for a statement of a part of the start page
-FOR_ADMINS = ("audit log", FILES)  # of all parts of the installation
 Found = dict[str, list[str]]  # by what was looked at: lines for what is wrong
 Looks = dict[UUID, tuple[str, list[SafeString]]]
 
@@ -89,10 +88,12 @@ class ConsoleSite(admin.AdminSite):
                     panels += section.panels(request)
             with part("Workspaces that need a look", found):
                 looks = self.needs_a_look(request)
-        sees_all, checks = self.may_see(request, [READ_ALL]), health.checks()
+        sees_all = self.may_see(request, [READ_ALL])
+        checks = health.checks()
+        looked_at = checks.well
         if not sees_all:  # the rest is what the sections have found
-            checks = checks.of(*FOR_ADMINS)
-        looked_at = checks.well if sees_all or checks.running else [*found, *checks.well]
+            checks = checks.of(AUDIT_LOG, FILES)
+            looked_at = [] if checks.running else [*found, *checks.well]
         checks = checks._replace(well=[name for name in looked_at if not found.get(name)])
         for each in checks.problems:  # a fault is one line: that of its cause
             found.pop(each.obj, None)

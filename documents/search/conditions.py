@@ -36,6 +36,7 @@ def words_of(title: str) -> list[Word]:
 def values(asked: Search, words: list[Word], workspace_id: UUID) -> dict[str, Any]:
     states = [asked.recipient_status] if asked.recipient_status else RecipientStatus.values
     emails = spellings(asked.recipient) if asked.recipient else []
+    both = product(states, emails or [""])
     beginnings = [f"title {beginning}" for word in words for beginning in word.beginnings]
     found: dict[str, Any] = {
         "workspace": workspace_id,
@@ -45,7 +46,7 @@ def values(asked: Search, words: list[Word], workspace_id: UUID) -> dict[str, An
         "emails": emails,
         "of_all": [asked.sort, *beginnings],
         "of_status": [f"status {status}" for status in asked.statuses],
-        "of_recipient": [f"recipient {s} {email}" for s, email in product(states, emails or [""])],
+        "of_recipient": [f"recipient {state} {email}" for state, email in both],
     }
     for time, first, end in asked.ranges:
         found |= {f"{time}_first": first, f"{time}_end": end}

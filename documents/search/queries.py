@@ -1,13 +1,13 @@
 """Finds a page of a search.
 
-The next 1,000 documents are looked at first. A frequent match fills its page there, or with the
-next 20,000. If not, an index finds all that have the tokens of the search. If these are no more
-than MATCHES, those that match are sorted. Else the page has what the next 20,000 documents have:
+The next NEWEST documents are looked at first. A frequent match fills its page there, or with the
+next FURTHER. If not, an index finds all that have the tokens of the search. If these are no more
+than MATCHES, those that match are sorted. Else the page has what the next FURTHER documents have:
 fewer than asked for, or none.
 
-So a page costs at most these documents, OUTDATED rows that are made, and MATCHES rows of the index;
-also if they turn out to be too many, on each page. The index's lists of the tokens have no bound,
-nor what vacuum has not yet removed.
+So a page costs at most NEWEST and FURTHER documents, OUTDATED rows that are made, and MATCHES rows
+of the index, which each page reads again, also if there are more. The index's lists of the tokens
+have no bound, nor what vacuum has not yet removed.
 """
 
 from datetime import datetime
@@ -35,6 +35,7 @@ MATCHES = 120_000  # rows that have the tokens: those that match are sorted for 
 OUTDATED = 1_000  # changes that made documents outdated, of the workspace or of one not known
 
 _ORDER = "time DESC, looked DESC"
+_BEHIND = "({}_at, id) < (%(time)s, %(id)s)"
 # An index has what is looked for, whatever the statistics of all workspaces say; a sort that cannot
 # be avoided still runs. work_mem: the pages of MATCHES rows are remembered one by one.
 _SETTINGS = """
@@ -81,8 +82,7 @@ def search(
 
 def _by_index(asked: Search, given: dict[str, Any], limit: int) -> SearchPage | None:
     """The next that match, of all that have the tokens; None if these are too many."""
-    behind = f"({asked.sort}_at, id) < (%(time)s, %(id)s)"
-    matches = [behind, *within(asked.ranges), HAS_WORDS]
+    matches = [_BEHIND.format(asked.sort), *within(asked.ranges), HAS_WORDS]
     for source, is_complete in _SOURCES.items():
         found = _fetch(
             f"""WITH found AS MATERIALIZED (
@@ -118,8 +118,7 @@ def _in_order(asked: Search, given: dict[str, Any], most: int, limit: int) -> Se
     if asked.recipient or asked.recipient_status:
         most = ceil(most * RECIPIENTS)
     ranges = [each._replace(end=None) for each in asked.ranges if each.time == asked.sort]
-    behind = f"({asked.sort}_at, id) < (%(time)s, %(id)s)"
-    where = [VISIBLE, f"{asked.sort}_at IS NOT NULL", *within(ranges), behind]
+    where = [VISIBLE, f"{asked.sort}_at IS NOT NULL", *within(ranges), _BEHIND.format(asked.sort)]
     if len(asked.statuses) == 1 and asked.sort == "created":
         where.append("status = (%(statuses)s::text[])[1]")  # it has an index in this order
     # The last document that is looked at comes too, whether it matches or not: if the page is not

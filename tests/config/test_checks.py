@@ -275,7 +275,7 @@ def test_system_page_has_the_findings_of_the_checks_problems_first(desk: Client)
 def test_start_page_and_system_say_that_all_is_well_only_from_the_checks(
     desk: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Both have the last result for a minute; while checks wait for a service, little is said.
+    """Both have the last result for 15 seconds; while checks wait for a service, little is said.
 
     Only pages of their first seconds wait for them. The log shows what they have found of it.
     Support staff read the errors, without what an operator does about them.
