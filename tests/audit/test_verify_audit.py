@@ -9,6 +9,7 @@ from uuid import UUID
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.db import connection
 
 from audit.models import AuditEntry, Checkpoint, Leaf
 from audit.sealing import guards
@@ -123,8 +124,10 @@ BLINDS = {
     "an operator that comes first": (
         "CREATE FUNCTION public.audit_not(bigint, bigint) RETURNS bool LANGUAGE sql AS"
         " 'SELECT false'; CREATE OPERATOR public.= (LEFTARG = bigint, RIGHTARG = bigint,"
-        " FUNCTION = audit_not); ALTER ROLE documents_owner SET search_path = public, pg_catalog",
-        "DROP FUNCTION audit_not CASCADE; ALTER ROLE documents_owner RESET search_path",
+        " FUNCTION = audit_not); ALTER ROLE documents_owner IN DATABASE {database}"
+        " SET search_path = public, pg_catalog",
+        "DROP FUNCTION audit_not CASCADE;"
+        " ALTER ROLE documents_owner IN DATABASE {database} RESET search_path",
     ),
 }
 
@@ -134,7 +137,9 @@ def test_the_owner_s_functions_operators_and_views_hide_no_change(
     witness: Path, blind: str
 ) -> None:
     ids = seal(3)
-    define, undo = BLINDS[blind]
+    # A role's setting for all databases would change what other tests see, in other processes.
+    name = connection.settings_dict["NAME"]
+    define, undo = (each.replace("{database}", name) for each in BLINDS[blind])
     as_owner(f"UPDATE audit_auditentry SET person = 'eve' WHERE id = {ids[1]}", define)
     try:
         for role in (nullcontext(), roles.as_owner()):
