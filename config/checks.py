@@ -7,6 +7,8 @@ list, and `/readyz` a part of it. The apps have more, in `checks.py` or `monitor
 
 import ssl
 import subprocess
+import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from datetime import timedelta
@@ -33,6 +35,8 @@ AUDIT_LOG, FILES = "audit log", "documents' files"  # parts that admins read of 
 TLS, NGINX = Path("/etc/documents-api/tls"), ("127.0.0.1", 443)
 
 Found = Iterator[CheckMessage]
+
+asked: dict[str, tuple[str, str, float]] = {}  # by thread: the last part, its hint, and when
 
 
 def look_at(name: str) -> str:
@@ -62,6 +66,7 @@ def asks_service(part: str, name: str, *tags: str, hint: str) -> Callable[..., A
             if not databases:
                 return []
             found: list[CheckMessage] = []
+            asked[threading.current_thread().name] = part, hint, time.monotonic()
             try:
                 found.extend(find() or [])
             except Exception as exc:

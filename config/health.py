@@ -22,7 +22,7 @@ from django.views.decorators.http import require_safe
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
 from config.api.responses import json_response
-from config.checks import SECONDS
+from config.checks import DATABASE, SECONDS, asked
 from config.connections import part_limits
 
 logger = logging.getLogger(__name__)
@@ -114,25 +114,33 @@ class Checks(NamedTuple):
 
 
 _checks_thread = ThreadPoolExecutor(1, "checks")  # the only one that waits for a silent service
+_NAME = "checks_0"  # that it gives its thread
 _last: Future[Checks] | None = None
 _wait_until = 0.0  # on the monotonic clock
 _known = Checks(timezone.now(), [], [], [])
 
 
 def checks() -> Checks:
-    """A result of the last seconds; while it is not there yet, the problems of the one before.
+    """A result of the last seconds; while it is not there yet, the one before, with nothing well.
 
-    A service that is silent holds up the pages of the first two seconds only.
+    A service that is silent holds up the pages of the first two seconds only, and is a problem.
     """
     global _known, _last, _wait_until
     last = _last
     is_old = last is not None and last.done() and timezone.now() - last.result().at > KEPT
     if last is None or is_old:
+        asked[_NAME] = "database", DATABASE, time.monotonic()
         last = _last = _checks_thread.submit(_run)
         _wait_until = time.monotonic() + WAIT_SECONDS
     wait([last], max(0, _wait_until - time.monotonic()))
     if not last.done():
-        return _known._replace(facts=[], well=[], running=True)
+        problems = list(_known.problems)
+        part, hint, since = asked[_NAME]
+        seconds = time.monotonic() - since
+        if seconds > SECONDS and all(each.obj != part for each in problems):
+            text = f"The check has had no response for {seconds:.0f} seconds."
+            problems.append(CheckMessage(WARNING, text, hint, part))
+        return _known._replace(problems=problems, well=[], running=True)
     _known = last.result()
     return _known
 

@@ -1,6 +1,7 @@
 """`check --deploy --database default`: what it finds; and the page System, which has the same."""
 
 import os
+import re
 import socket
 import ssl
 import subprocess
@@ -183,6 +184,25 @@ def test_pages_say_once_and_in_plain_words_that_object_storage_does_not_respond(
     way_to_storage.restore()
     start = unescape(text_of(body(ada.get(START))))
     assert ("Requests failed" in start, well in start) == (False, True)
+
+
+def test_pages_name_the_part_that_is_silent_and_system_keeps_what_was_found_before(
+    desk: Client, way_to_storage: Proxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of the time when it was found. Nothing is called well."""
+    monkeypatch.setattr(health, "KEPT", timedelta(0))
+    [at] = re.findall("(?s)found at <time.+?</tbody>", body(desk.get(PAGE)))
+    monkeypatch.setattr(health, "WAIT_SECONDS", 3.0)
+    way_to_storage.silence()
+    for url in (PAGE, START):
+        html = body(desk.get(url))
+        said = unescape(text_of(html))
+        silent = r"Documents' files: The check has had no response for \d seconds\. +Check S3_END"
+        assert re.search(silent, said), said
+        assert "The checks are running" in said
+        assert " is well" not in said
+        assert (at in html) == (url == PAGE)
+    way_to_storage.restore()
 
 
 @pytest.mark.parametrize("wrong", [False, True])
