@@ -94,9 +94,14 @@ class RefusedRequestAdmin(LogAdmin):
         what = with_times(reason(request, row))
         word = f"{row.requests:,} × {row.status}" if row.requests > 1 else str(row.status)
         colour = "warn" if row.status < 500 else "bad"  # as in charts
-        who = key_link(row, REFUSED, own=not scope_of(request).everything) or isolated(row.address)
+        own = not scope_of(request).everything
+        who = key_link(row, REFUSED, own=own) if row.key_id else isolated(row.address)
+        which, others = row.path, "other requests"
+        if row.key_prefix and not row.key_id:  # anybody can send it
+            which += f" with {row.key_prefix}…"
+            others = "requests with other keys or paths"
         if row.path and row.status != 503:  # else it is of many
-            which = f"{row.path}, and {row.others:,} other requests" if row.others else row.path
+            which += f", and {row.others:,} {others}" if row.others else ""
             what = format_html('{}<div class="quiet">{}</div>', what, isolated(which))
         return lists.Line(word, colour, who, what)
 
@@ -105,7 +110,7 @@ class RefusedRequestAdmin(LogAdmin):
         if row.last_at > row.created_at:
             yield "Last request", clock_tag(row.last_at)
         yield "Workspace", page_link(WORKSPACE, row.workspace_name, row.workspace_id)
-        yield "Address", row.address if row.key_prefix else ""  # it is who asked, without a key
+        yield "Address", row.address if row.key_id else ""  # it is who asked, without a key
         yield "User agent", row.user_agent
         asked = parsed(request.GET.get("request_id__exact", ""))
         id = asked if asked in row.request_ids else row.request_ids[0]

@@ -25,7 +25,8 @@ from config.request.redaction import redact_sent
 logger = logging.getLogger(__name__)
 
 ROWS_A_MINUTE = 20  # of refused requests, of a key or a network
-ROWS_OF_A_STATUS = 15  # of these: a flood of one status leaves room for others
+ROWS_OF_A_STATUS = 8  # of these: a flood of one status leaves room for others
+ROWS_OF_A_REASON = 3  # of these: a flood is a few rows, whatever it asks for
 NETWORKS = 250  # that have rows, in each batch; of minutes of keys, 20 times as many
 IDS_KEPT = 60  # Request-Ids of a row, the first ones
 SENT_LENGTH = 120  # of a refused request's path with its query, and of its user agent
@@ -80,9 +81,11 @@ def fold(row: RefusedRequest, into: Rows) -> RefusedRequest:
         found.others += row.others
     else:
         alike = [each for each in rows.values() if each.status == row.status]
-        if len(rows) < ROWS_A_MINUTE and len(alike) < ROWS_OF_A_STATUS:
-            return rows.setdefault(what, row)
         likest = [each for each in alike if each.reason == row.reason]
+        # What was sent as a key has no reason yet: it may be one that has ended.
+        has_room = len(likest) < ROWS_OF_A_REASON or row.sent_digest
+        if has_room and len(alike) < ROWS_OF_A_STATUS and len(rows) < ROWS_A_MINUTE:
+            return rows.setdefault(what, row)
         found = (likest or alike or [*rows.values()])[-1]
         found.others += row.requests
     if found.reason == row.reason:  # an id leads to its reason
