@@ -34,6 +34,7 @@ def main() -> None:
     targets, failed = report.judged([*report.targets(costs), *of_searches], scale.slack)
     smoke = "A smoke test: its numbers mean nothing." if scale.name == "small" else ""
     numbers = {"uses": USES, "connections": CONNECTIONS, "workers": WORKERS, "threads": THREADS}
+    numbers["times"] = searches.ROUNDS * scale.rounds
     tables = {"targets": targets, "searches": searched, "measured": report.measured(costs)}
     text = report.write(stack, "performance.md", smoke=smoke, scale=scale, **tables, **numbers)
     sys.stdout.write(text)
