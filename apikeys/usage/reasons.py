@@ -30,7 +30,7 @@ def _of_key(row: RefusedRequest, key: ApiKey | None, deleted: AuditEntry | None)
         when = f"was deleted at {deleted.created_at:{TIME}} by {deleted.person}"
         return f"What was sent begins like the key “{deleted.key_name}”, which {when}."
     if key is None:
-        return "No key of this service begins with what was sent."
+        return "No key of this service begins with what was sent: nobody was let in."
     if key.digest != row.sent_digest:
         return f"What was sent begins like the key “{key.name}”, but the rest differs."
     row.identify(key.snapshot())

@@ -147,7 +147,7 @@ def test_what_could_not_be_written_is_written_once_later(
     assert KeyUsage.objects.get().ok == 2
     row = RefusedRequest.objects.get()
     assert (row.requests, len(row.request_ids)) == (2, 2)
-    assert row.reason == "No key of this service begins with what was sent."
+    assert row.reason == "No key of this service begins with what was sent: nobody was let in."
 
 
 def test_last_use_has_its_time_address_and_client_without_secrets(

@@ -52,6 +52,7 @@ def of(tenant: Tenant) -> tuple[Any, ...]:
 
 TIME = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC"
 FORGED = f"Bearer {{prefix}}{'Z' * 32}"
+UNKNOWN = "No key of this service begins with what was sent: nobody was let in."
 DIFFERS = "What was sent begins like the key “Acme sync”, but the rest differs."
 DELETED = (
     "What was sent begins like the key “Acme sync”, which was deleted at "
@@ -73,7 +74,7 @@ REFUSED_KEYS: list[tuple[str, str | None, str]] = [
         "what was sent does not have the form of a key: it has 12 characters",
     ),
     ("", "Bearer {cut}", "what was sent does not have the form of a key: it has 43 characters"),
-    ("", f"Bearer dtd_{'Z' * 40}", "No key of this service begins with what was sent."),
+    ("", f"Bearer dtd_{'Z' * 40}", UNKNOWN),
     ("", FORGED, DIFFERS),
 ]
 
@@ -336,12 +337,14 @@ def test_flood_of_many_forms_is_shown_as_what_it_is(
     start, log = (text_of(body(desk.get(url))) for url in (START, REFUSED))
     assert "refused or failed 221 over" in start
     assert f"100 × 404 {acme.key} Nothing. Acme just now" in start
-    assert "120 × 401 127.0.0.1 No key of this service begins with what was sent. just now" in start
+    verdict = "Nothing to do, unless you know the address."
+    assert f"120 × 401 127.0.0.1 {UNKNOWN} {verdict} just now" in start
+    assert start.count(verdict) == 1  # not of the key that was revoked
     for each in (
         f"401 {umbrella.key} The key was revoked at",
         f"98 × 404 {acme.key} Nothing. /api/v1/documents/2, and 97 other requests ",
-        "118 × 401 127.0.0.1 No key of this service begins with what was sent. /api/v1/me with "
-        "dtd_00000002…, and 117 requests with other keys or paths ",
+        f"118 × 401 127.0.0.1 {UNKNOWN} /api/v1/me with dtd_00000002…, and 117 requests with "
+        "other keys or paths ",
     ):
         assert each in log, log
 
