@@ -88,6 +88,16 @@ def opened(user: User, user_agent: str, address: str = "192.0.2.7") -> Client:
     return client
 
 
+def test_a_page_that_looks_by_itself_does_not_move_the_end_of_its_session(ada: Client) -> None:
+    session, soon = ada.session, timezone.now() + timedelta(minutes=5)
+    session.set_expiry(soon)
+    session.save()
+    ada.get(START, headers={"Unattended": "yes"})
+    assert ada.session.get_expiry_date() == soon
+    ada.get(START)
+    assert ada.session.get_expiry_date() > soon
+
+
 def listed(client: Client) -> list[Any]:
     response: Any = client.get(SECURITY)
     return list(response.context["sessions"])

@@ -83,7 +83,8 @@ class SessionEndMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         response = self.get_response(request)
         if request.session.accessed and SESSION_KEY in request.session:
-            move_end(request.session)
+            if "Unattended" not in request.headers:  # console.js asks by itself
+                move_end(request.session)
             request.notes.user = request.session[SESSION_KEY]  # type: ignore[attr-defined]
         return response
 

@@ -1,57 +1,54 @@
-// Buttons that copy a text, forms that are sent once, and results that are waited for.
+// Buttons that copy a text, forms that are sent once, and pages that stay up to date.
 "use strict";
 
-async function copied(source) {
-  try {
-    await navigator.clipboard.writeText(source.textContent);
-    return true;
-  } catch {
-    window.getSelection().selectAllChildren(source); // without TLS there is only this way
-    return document.execCommand("copy");
-  }
+function copied(source) {
+  window.getSelection().selectAllChildren(source);
+  return document.execCommand("copy"); // of the two ways, this one needs no TLS
 }
 
-for (const text of document.querySelectorAll("code.copyable")) {
-  const button = document.createElement("button");
-  Object.assign(button, { type: "button", className: "copy", textContent: "Copy" });
-  button.setAttribute("aria-label", `Copy ${text.textContent}`);
-  button.addEventListener("click", async () => {
-    button.textContent = (await copied(text)) ? "Copied" : "Selected";
-  });
-  text.after(button);
+function offerCopies() {
+  for (const text of document.querySelectorAll("code.copyable")) {
+    const button = document.createElement("button");
+    const ariaLabel = `Copy ${text.textContent}`;
+    Object.assign(button, { type: "button", className: "copy", textContent: "Copy", ariaLabel });
+    button.addEventListener("click", () => {
+      button.textContent = copied(text) ? "Copied" : "Selected";
+    });
+    text.after(button);
+  }
 }
+offerCopies();
 
 // A double click must not send such a form twice: only the first response shows the secret.
-for (const form of document.querySelectorAll("form[data-once]")) {
-  form.addEventListener("submit", (event) => {
-    if (form.dataset.sent) {
-      event.preventDefault();
-    }
-    form.dataset.sent = "yes";
-  });
-  // A page from the back/forward cache can be sent again; the server then says that it was.
-  window.addEventListener("pageshow", () => delete form.dataset.sent);
-}
+// A page from the back/forward cache can be sent again; the server then says that it was.
+const once = document.querySelector("form[data-once]");
+once?.addEventListener("submit", () => once.toggleAttribute("inert", true));
+window.addEventListener("pageshow", () => once?.toggleAttribute("inert", false));
 
-// While something is due, the page looks for its result, for a minute; then it shows it. The server
-// says each message once, so that the page keeps them.
-async function look(until) {
-  while (Date.now() < until) {
-    await new Promise((resolve) => setTimeout(resolve, 2000));
-    const response = await fetch(location.href).catch(() => null);
-    const known = response?.ok && !response.redirected && !(await response.text()).includes("data-live");
-    const typing = document.activeElement.matches("input, select, textarea");
-    if (known && !typing) {
-      sessionStorage.setItem("messages", document.querySelector("#messages")?.outerHTML ?? "");
-      return location.reload();
-    }
+// While something is due, the page looks for it, for a minute; the start page and System look each
+// minute for what is wrong. Both do so while the page is seen, and nobody does something in it.
+const isSeen = () => !document.hidden && !document.querySelector("main :focus");
+
+let looked = Date.now();
+setInterval(async () => {
+  const isOld = Date.now() > looked + 60000;
+  if (!isSeen() || !document.querySelector(isOld ? "[data-each-minute]" : "[data-live]")) {
+    return;
   }
-}
-document.querySelector("main").insertAdjacentHTML("afterbegin", sessionStorage.getItem("messages") ?? "");
-sessionStorage.removeItem("messages");
-if (document.querySelector("[data-live]")) {
-  look(Date.now() + 60000);
-}
+  looked = isOld ? Date.now() : looked;
+  const response = await fetch(location.href, { headers: { Unattended: "yes" } }).catch(() => null);
+  if (response?.redirected) {
+    return location.reload(); // to sign in again
+  }
+  const text = response?.ok && (await response.text());
+  if (text && isSeen() && (isOld || !text.includes("data-live"))) {
+    const page = new DOMParser().parseFromString(text, "text/html");
+    const messages = document.querySelectorAll("#messages"); // the server says each once
+    document.querySelector("main").replaceChildren(...messages, ...page.querySelector("main").children);
+    localise();
+    offerCopies();
+  }
+}, 2000);
 
 // "/" leads to the search.
 document.addEventListener("keydown", (event) => {

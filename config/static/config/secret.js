@@ -3,8 +3,8 @@
 
 for (const button of document.querySelectorAll("button[data-copy]")) {
   button.hidden = false;
-  button.addEventListener("click", async () => {
-    const done = await copied(document.getElementById(button.dataset.copy));
+  button.addEventListener("click", () => {
+    const done = copied(document.getElementById(button.dataset.copy));
     document.getElementById("copied").textContent = done
       ? `${button.dataset.what} copied.`
       : "Your browser did not let the page copy. Copy the selected text.";
