@@ -79,9 +79,9 @@ class RefusedRequestAdmin(LogAdmin):
         """By part, what has failed in the last minutes, and no check has found to be well since."""
         scope = scope_of(request)
         checks = health.checks()
-        failed = report.refused_within(minutes=5).filter(scope.condition(), status__gte=500)
+        failed = report.refused_within(minutes=5).filter(scope.condition())
         found: dict[str, list[str]] = {RESPONSES: []}
-        for row in reversed(report.kinds(failed, "status", "reason")):  # the most stay
+        for row in reversed(report.faults(failed)):  # the most stay
             part = FILES if row.reason.startswith("object storage") else RESPONSES
             if part not in checks.well or row.last_at > checks.at:
                 context = {"row": row, "own": not scope.everything}

@@ -6,6 +6,7 @@ from datetime import date, timedelta
 from typing import Any
 from uuid import UUID
 
+from django.contrib.postgres.aggregates import StringAgg
 from django.db.models import Max, Min, Q, QuerySet, Sum
 from django.db.models.functions import TruncHour
 from django.template.loader import render_to_string
@@ -22,6 +23,7 @@ from workspaces import mails
 
 MOST, LATEST = 60, 5  # kinds of refused requests, and those on the start page
 STATUSES = {429: "over the limit", 500: "500, errors of ours", 503: "503, out of reach"}
+KIND = ("status", "reason")
 OF_KEY = ("key_id", "key_name", "key_prefix", "workspace_id", "workspace_name")
 SUMMED, GREATEST = ("ok", "errors", "limited", "downloads"), ("busiest", "last_at")  # columns
 NAMES = {"successful": "ok", "refused or failed": "warn"}  # of bars, and their colours
@@ -90,21 +92,27 @@ def refused_within(**period: float) -> QuerySet[RefusedRequest]:
     return RefusedRequest.objects.filter(created_at__gte=timezone.now() - timedelta(**period))
 
 
-def kinds(rows: QuerySet[RefusedRequest], *fields: str, having: Q | None = None) -> list[Any]:
+def kinds(rows: Any, *fields: str, having: Q | None = None, **more: Any) -> list[Any]:
     """Sums of these rows by these fields, each as one row; the largest first."""
     ends = {"id": Max("id"), "created_at": Min("created_at"), "last_at": Max("last_at")}
-    sums: Any = rows.values(*fields).annotate(**ends, requests=Sum("requests"))
+    sums = rows.values(*fields).annotate(**ends, requests=Sum("requests"), **more)
     largest = sums.filter(having or Q()).order_by("-requests")[:MOST]
     return [RefusedRequest(**each) for each in largest]
 
 
+def faults(rows: QuerySet[RefusedRequest]) -> list[Any]:
+    """Kinds of failed requests, each with the names of the workspaces that it hit."""
+    hit = StringAgg("workspace_name", ", ", distinct=True, filter=~Q(workspace_name=""))
+    return kinds(rows.filter(status__gte=500), *KIND, workspace_name=hit)
+
+
 def most_of_a_day() -> list[Any]:
     """Some kinds of refused requests: faults of ours, then the most of a key or a network."""
-    rows, kind = refused_within(days=1), ("status", "reason")
-    faults = kinds(rows.filter(status__gte=500), *kind)
-    of_keys = kinds(rows.filter(status__lt=500, key_id__isnull=False), *OF_KEY, *kind)
-    of_networks = kinds(rows.filter(status__lt=500, key_id=None), "address", *kind)
-    return [*faults, *sorted(of_keys + of_networks, key=lambda each: -each.requests)][:LATEST]
+    rows = refused_within(days=1)
+    of_keys = kinds(rows.filter(status__lt=500, key_id__isnull=False), *OF_KEY, *KIND)
+    of_networks = kinds(rows.filter(status__lt=500, key_id=None), "address", *KIND)
+    refused = sorted(of_keys + of_networks, key=lambda each: -each.requests)
+    return [*faults(rows), *refused][:LATEST]
 
 
 def by_hour(day: date) -> list[int]:

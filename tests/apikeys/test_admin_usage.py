@@ -313,9 +313,10 @@ def test_start_page_of_an_operator_has_an_outage_as_one_thing(
             at = timezone.now() - timedelta(minutes=minutes)
             fields = {"status": 503, "requests": 5, "reason": "object storage is out of reach"}
             refused(**of_key(tenant, **fields), created_at=at)
-    page = html(desk.get(staff.START)).split("without a key, last 24 hours")[1]
-    assert text_of(page).count("10 minutes ago") == 1
-    assert "20 × 503 Object storage is out of reach just now first 10 minutes ago" in text_of(page)
+    text = text_of(html(desk.get(staff.START))).split("without a key, last 24 hours")[1]
+    assert text.count("10 minutes ago") == 1
+    reason = "Object storage is out of reach"
+    assert f"20 × 503 {reason} Acme, Umbrella just now first 10 minutes ago" in text
 
 
 def test_list_of_workspaces_has_their_requests_of_30_days_in_one_query(
@@ -336,12 +337,13 @@ def test_start_pages_say_what_has_just_failed(acme: Tenant, umbrella: Tenant) ->
     for minutes, when in ((3, ""), (0, "just now")):
         fields = {"status": 503, "reason": "object storage is gone"}
         refused(**of_key(acme, **fields), created_at=timezone.now() - timedelta(minutes=minutes))
-        for user, text in ((acme.admin, not_theirs), (sam, "The reason then: object storage")):
-            page, said = text_of(start(user)), f"Requests failed {when} with status 503 . {text}"
+        for user, of, text in ((acme.admin, "", not_theirs), (sam, " of Acme", "The reason then")):
+            page = text_of(start(user))
+            said = f"Requests{of} failed {when} with status 503 . {text}"
             assert (said in page, "documents&#x27; files" in page) == (bool(when), not when)
     assert "Requests failed" not in text_of(start(umbrella.admin))
     refused(**of_key(acme, status=500))
-    assert text_of(start(sam)).count("Requests failed") == 2
+    assert text_of(start(sam)).count("Requests of Acme failed") == 2
 
 
 def test_part_of_the_start_page_fails_alone(acme: Tenant, monkeypatch: pytest.MonkeyPatch) -> None:
