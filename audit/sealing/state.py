@@ -22,6 +22,8 @@ from audit.sealing.leaves import NAMES, TRUSTED, hash_of
 SECOND = timedelta(seconds=1)
 EVER, NEVER = datetime(1, 1, 2, tzinfo=UTC), datetime(9999, 1, 1, tzinfo=UTC)
 LATE_SECONDS = 600  # an entry is usually sealed seconds after it was written
+PROCESS = "seal_audit"  # what PostgreSQL calls the connection of a process that seals on and on
+BEGAN = "Seals with"  # the detail of the entry that it adds first
 
 
 def _oldest_unsealed(condition: str, order: str) -> str:

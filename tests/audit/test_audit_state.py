@@ -1,8 +1,10 @@
 """Whether the log is sealed: who sees it where, and what it costs to find out."""
 
+import os
 import re
 from collections.abc import Iterator
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -17,9 +19,12 @@ from audit.models import AuditEntry, Checkpoint
 from audit.sealing import state
 from audit.sealing.witnesses import Bucket
 from config import health
+from config.connections import processes
 from tests.support import factories, roles, seals
 from tests.support.cast import page_of
 from tests.support.factories import Tenant
+from tests.support.receiver import delivering
+from tests.support.server import eventually
 from tests.support.staff import HISTORY, START, body
 
 LATE, DAMAGED = "have waited to be sealed", "found that the log is damaged"
@@ -118,6 +123,26 @@ def test_late_seals_and_damage_warn(
     settings.AUDIT_DAMAGE_SETTLED = f"{state.read().damaged_at:%Y-%m-%dT%H:%M:%SZ}"
     for client, url in pages:
         assert banners(client, url) == []
+
+
+def test_a_process_that_seals_no_more_is_missed_at_once(
+    transactional_db: None, tmp_path: Path
+) -> None:
+    """Where none has begun, such as with a timer, none is missed. One fault is one error."""
+    missing = "No process seals its entries."
+    seals.written()
+    seals.seal()
+    assert errors() == []
+    url = os.environ.get("DATABASE_SEALER_URL", "")
+    variables = {**seals.VARIABLES, "AUDIT_WITNESSES": "stdout", "DATABASE_SEALER_URL": url}
+    with delivering(tmp_path / "log", "seal_audit --follow", **variables):
+        assert eventually(lambda: processes(state.PROCESS) and state.read().unsealed_seconds == 0)
+        assert errors() == []
+    assert eventually(lambda: [each.msg for each in errors()] == [missing])
+    with roles.as_owner():
+        seals.grow_older(seals.written()[0], minutes=25)
+    [both] = errors()
+    assert both.msg.startswith(f"{missing} Entries {LATE} for 25 minutes")
 
 
 def test_an_installation_that_does_not_seal_says_nothing_of_seals(

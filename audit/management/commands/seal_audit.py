@@ -11,8 +11,9 @@ from audit.record import record
 from audit.sealing import checkpoints
 from audit.sealing.keys import public_keys, signing_key
 from audit.sealing.sealer import BATCH, SEAL_EVERY, Sealer, SealRefused
+from audit.sealing.state import BEGAN, PROCESS
 from audit.sealing.witnesses import Publisher, witness
-from config.connections import UNAVAILABLE, as_role
+from config.connections import UNAVAILABLE, as_role, connect_as
 from config.management.progress import InterruptibleCommand, Progress, first_line
 from config.management.shutdown import Shutdown, Stopped, graceful_shutdown
 from config.request.context import actor
@@ -34,6 +35,8 @@ class Command(InterruptibleCommand):
         )
 
     def handle(self, *, follow: bool, after_restore: bool, **options: Any) -> None:
+        if follow:
+            connect_as(PROCESS)
         with as_role(settings.DATABASE_SEALER_URL), graceful_shutdown() as shutdown:
             try:
                 key, self.keys = signing_key(), public_keys()
@@ -41,7 +44,7 @@ class Command(InterruptibleCommand):
                 self.publisher = Publisher(places, self.report)
                 self.sealer = Sealer(key, self.keys, self.publisher.newest(self.keys))
                 if follow:
-                    record(Action.COMMAND_RUN, by=actor(), detail=f"Seals with {key.public}")
+                    record(Action.COMMAND_RUN, by=actor(), detail=f"{BEGAN} {key.public}")
                 if after_restore:
                     self.sealer.accept_loss()
                 self.seal(shutdown)
