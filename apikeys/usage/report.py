@@ -143,11 +143,21 @@ def day_panel(most: Any) -> SafeString:
     return SafeString(render_to_string("admin/usage/panels/day.html", context))
 
 
+class Quiet(SafeString):
+    """HTML: a warning that nobody has to act on."""
+
+    state = "quiet"
+
+
 def needs_a_look(visible: Q, *, own: bool) -> Iterator[tuple[UUID, str, SafeString]]:
     """Workspaces whose programs do not notice that they are refused."""
     rows = refused_within(days=1).filter(visible, status__lt=500, key_id__isnull=False)
-    for row in kinds(rows, *OF_KEY, "status", having=LOOKS):
+    texts = StringAgg("response_text", " ", distinct=True)
+    for row in kinds(rows, *OF_KEY, "status", having=LOOKS, response_text=texts):
+        is_over = row.status == 403 or row.last_at < timezone.now() - timedelta(hours=1)
+        kind = Bad if row.status == 401 else Quiet if is_over else SafeString
         told = "" if own else mails.told("by e-mail" if row.status == 401 else "")
         context = {"row": row, "who": key_link(row, REFUSED, own=own), "told": told}
-        why = SafeString(render_to_string("admin/usage/look.html", context))
-        yield row.workspace_id, row.workspace_name, Bad(why) if row.status == 401 else why
+        context["state"] = getattr(kind, "state", "warn")
+        why = render_to_string("admin/usage/look.html", context)
+        yield row.workspace_id, row.workspace_name, kind(why)

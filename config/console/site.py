@@ -30,7 +30,6 @@ logger = logging.getLogger(__name__)
 
 PART_SECONDS = 2.0  # for a statement of a part of the start page
 Found = dict[str, list[str]]  # by what was looked at: lines for what is wrong
-Looks = dict[UUID, tuple[str, list[SafeString]]]
 
 
 class ConsoleSite(admin.AdminSite):
@@ -79,8 +78,7 @@ class ConsoleSite(admin.AdminSite):
     def index(self, request: HttpRequest, extra_context: Any = None) -> TemplateResponse:
         """The start page: a line for each thing that is wrong, and the sections' panels."""
         sections, looks = self.sections(request), None
-        found: Found = {}
-        panels: list[SafeString] = []
+        found, panels = Found(), list[SafeString]()
         with part_limits(PART_SECONDS):
             for section in sections:
                 with part(capfirst(section.nouns), found):
@@ -88,10 +86,9 @@ class ConsoleSite(admin.AdminSite):
                     panels += section.panels(request)
             with part("Workspaces that need a look", found):
                 looks = self.needs_a_look(request)
-        sees_all = self.may_see(request, [READ_ALL])
         checks = health.checks()
         looked_at = checks.well
-        if not sees_all:  # the rest is what the sections have found
+        if not self.may_see(request, [READ_ALL]):  # the rest is what the sections have found
             checks = checks.of(AUDIT_LOG, FILES)
             looked_at = [] if checks.running else [*found, *checks.well]
         checks = checks._replace(well=[name for name in looked_at if not found.get(name)])
@@ -99,8 +96,11 @@ class ConsoleSite(admin.AdminSite):
             found.pop(each.obj, None)
         lines = [*chain(*found.values()), *self.lines(request, checks)]
         context = {
-            "lines": sorted(lines, key=lambda line: not isinstance(line, Bad)),
-            "looks": looks if sees_all else looks or None,
+            "lines": sorted(lines, key=lambda line: getattr(line, "state", "not bad")),
+            "looks": looks,
+            "urgent": [
+                of for of, why in (looks or {}).values() if getattr(why[0], "state", "") != "quiet"
+            ],
             "checks": checks,
             "panels": panels,
             "adding": [each for each in sections if each.has_add_permission(request)],
@@ -134,11 +134,11 @@ class ConsoleSite(admin.AdminSite):
             lines.append(format_html(text, clock_tag(checks.at)))
         return lines
 
-    def needs_a_look(self, request: HttpRequest) -> Looks:
-        """By workspaces' ids, the worst first: links to them, and why to look at them."""
-        found: Looks = {}
+    def needs_a_look(self, request: HttpRequest) -> dict[UUID, Any]:
+        """By workspaces' ids, the bad first, the quiet last: links, and why to look at them."""
+        found: dict[UUID, tuple[str, list[SafeString]]] = {}
         looks = chain.from_iterable(each.needs_a_look(request) for each in self.sections(request))
-        for id, name, why in sorted(looks, key=lambda look: getattr(look[2], "state", "warn")):
+        for id, name, why in sorted(looks, key=lambda look: getattr(look[2], "state", "not bad")):
             found.setdefault(id, (page_link(WORKSPACE, name, id), []))[1].append(why)
         return found
 

@@ -246,6 +246,7 @@ def test_start_page_of_support_names_workspaces_that_need_a_look_and_then_all_is
     Endpoint.objects.update(label="CRM", failing_since=timezone.now())
     assert "All is well." in text_of(start(umbrella.admin))
     refused(**of_key(freebie, status=429, requests=120))
+    refused(**of_key(umbrella, requests=150), created_at=timezone.now() - timedelta(hours=2))
     sam = staff.support()
     staff.member(umbrella.workspace, sam.username, "ADMIN")
     text = text_of(start(sam))
@@ -253,6 +254,7 @@ def test_start_page_of_support_names_workspaces_that_need_a_look_and_then_all_is
     assert "CRM began to fail just now : the connection was refused. This is for its" in text
     assert "as Retry-After says. This is for its admins, who are told on their start page." in text
     assert "All is well" not in text
+    assert "Umbrella 150 × 404" in text  # hours ago
     page = html(signed_in(sam).get(page_of(acme.workspace)))
     assert re.search(r'<li class="bad">.*Failing.* <a href="/admin/webhooks/', page)
     assert "began to fail" not in html(signed_in(sam).get(page_of(freebie.workspace)))

@@ -470,13 +470,29 @@ def test_workspace_needs_a_look_if_a_key_is_refused_a_hundred_times_a_day(
     for tenant, number in ((acme, 40), (umbrella, 39)):
         refused(**vars(tenant.key.snapshot()), requests=60)
         refused(**vars(tenant.key.snapshot()), requests=number, path="/api/v1/documents/y")
-    named = f"100 × 404 {acme.key} is refused very often , last just now : see why, and correct"
+    named = f"100 × 404 {acme.key} is refused very often , last just now"
+    why = "There is no such document in this workspace. Correct that program."
     text = text_of(body(signed_in(acme.admin).get(START)))
+    assert f"{named} : {why}" in text
     assert named in text
     assert "refused programs" not in text
     text = text_of(body(signed_in(umbrella.admin).get(START)))
     assert "All is well" in text
     assert "refused programs" in text
-    text = text_of(body(signed_in(support()).get(START)))
+    sam = signed_in(support())
+    text = text_of(body(sam.get(START)))
     assert "1 workspace needs a look: Acme The rest is well." in text
-    assert f"Acme {named} that program. This is for its admins, who are told on their" in text
+    assert f"Acme {named} : {why} This is for its admins, who are told on their" in text
+    RefusedRequest.objects.update(last_at=timezone.now() - timedelta(minutes=61))
+    text = text_of(body(sam.get(START)))
+    assert "needs a look" not in text
+    assert f"Acme 100 × 404 {acme.key} is refused very often , last 1 hour ago : {why}" in text
+
+
+def test_suspended_workspace_that_still_asks_needs_no_look(frozen: Tenant) -> None:
+    refused(**vars(frozen.key.snapshot()), status=403, requests=600)
+    asks = f"600 × 403 {frozen.key} still sends requests , though"
+    for user in (support(), frozen.admin):
+        page = body(signed_in(user).get(START))
+        assert asks in text_of(page)
+        assert '<li class="warn">' not in page
