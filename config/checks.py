@@ -31,7 +31,7 @@ from config.request.redaction import redact
 DATABASE = "Check `DATABASE_URL`, and that PostgreSQL runs."
 SECONDS = 2.0  # for each response of another program
 HOUSEKEEPING = "housekeeping"  # the process, and its connections
-AUDIT_LOG, FILES = "audit log", "documents' files"  # parts that admins read of too
+AUDIT_LOG, FILES, EMAILS = "audit log", "documents' files", "e-mails"
 TLS, NGINX = Path("/etc/documents-api/tls"), ("127.0.0.1", 443)
 
 Found = Iterator[CheckMessage]

@@ -3,12 +3,12 @@ from django.core.checks import Debug, Info, Warning  # noqa: A004
 from django.utils import timezone
 from django.utils.timesince import timesince
 
-from config.checks import DATABASE, HOUSEKEEPING, Found, asks_service, look_at
+from config.checks import DATABASE, EMAILS, HOUSEKEEPING, Found, asks_service, look_at
 from workspaces import mails
 from workspaces.models import Mail
 
 
-@asks_service("e-mails", "workspaces.001", hint=DATABASE)
+@asks_service(EMAILS, "workspaces.001", hint=DATABASE)
 def emails() -> Found:
     """How long the oldest has waited since it was added: a failed attempt makes it due later."""
     waiting = Mail.objects.filter(due_at__isnull=False).order_by("created_at")

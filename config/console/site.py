@@ -19,7 +19,7 @@ from django.utils.safestring import SafeString
 from django.utils.text import capfirst
 
 from config import health
-from config.checks import AUDIT_LOG, FILES
+from config.checks import AUDIT_LOG, EMAILS, FILES, HOUSEKEEPING
 from config.connections import part_limits
 from config.console import identify
 from config.console.base import OPERATORS, READ_ALL, SectionAdmin
@@ -89,7 +89,7 @@ class ConsoleSite(admin.AdminSite):
         checks = health.checks()
         looked_at = checks.well
         if not self.may_see(request, [READ_ALL]):  # the rest is what the sections have found
-            checks = checks.of(AUDIT_LOG, FILES)
+            checks = checks.of(AUDIT_LOG, FILES, HOUSEKEEPING, EMAILS)
             looked_at = [] if checks.running else [*found, *checks.well]
         checks = checks._replace(well=[name for name in looked_at if not found.get(name)])
         for each in checks.problems:  # a fault is one line: that of its cause

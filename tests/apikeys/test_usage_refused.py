@@ -464,6 +464,7 @@ def test_purge_keeps_the_newest_and_keys_longest(db: None, monkeypatch: pytest.M
     assert rows.last() == old[4]
 
 
+@pytest.mark.usefixtures("housekeeping")
 def test_workspace_needs_a_look_if_a_key_is_refused_a_hundred_times_a_day(
     acme: Tenant, umbrella: Tenant
 ) -> None:

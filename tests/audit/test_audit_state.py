@@ -85,6 +85,7 @@ def test_witness_bucket_has_each_checkpoint(bucket: Any) -> None:
 
 def test_late_seals_and_damage_warn(
     transactional_db: None,
+    housekeeping: None,
     sam: Client,
     ada: Client,
     desk: Client,

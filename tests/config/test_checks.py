@@ -146,8 +146,9 @@ def test_check_knows_the_last_backup_and_warns_of_an_old_one(db: None) -> None:
 
 
 def test_laptop_is_told_nothing_of_what_a_server_needs(
-    settings: Any, monkeypatch: pytest.MonkeyPatch, desk: Client
+    settings: Any, monkeypatch: pytest.MonkeyPatch, desk: Client, ada: Client
 ) -> None:
+    """An admin reads of housekeeping too: without it, invitations do not arrive."""
     settings.ON_LAPTOP = settings.COUNT_IN_PROCESS = True
     settings.AUDIT_PUBLIC_KEYS = []
     with webhooks.delivering(HOUSEKEEPING):
@@ -157,16 +158,22 @@ def test_laptop_is_told_nothing_of_what_a_server_needs(
     html = body(desk.get(PAGE))
     assert "Rate limit: Each process counts requests" in html
     assert "Backup: Never made." in html
+    missing = "Housekeeping: No process sends e-mails, or deletes what is old. This is for the serv"
+    assert missing in text_of(body(ada.get(START)))
 
 
 def test_pages_say_once_and_in_plain_words_that_object_storage_does_not_respond(
-    desk: Client, acme: Tenant, way_to_storage: Proxy, monkeypatch: pytest.MonkeyPatch
+    desk: Client,
+    acme: Tenant,
+    way_to_storage: Proxy,
+    housekeeping: None,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Only System has the words of its client too. An admin need not do anything."""
     monkeypatch.setattr(health, "KEPT", timedelta(0))
     ada = staff.signed_in(acme.admin)
     text = "Downloads and imports fail, since object storage is out of reach."
-    well = "audit log, documents' files."
+    well = "audit log, documents' files, housekeeping."
     start = unescape(text_of(body(ada.get(START))))
     assert (text in start, well in start) == (False, True)
     way_to_storage.refuse()
