@@ -102,7 +102,7 @@ class RefusedRequestAdmin(LogAdmin):
             others = "requests with other keys or paths"
         if row.path and row.status != 503:  # else it is of many
             which += f", and {row.others:,} {others}" if row.others else ""
-            what = format_html('{}<div class="quiet">{}</div>', what, isolated(which))
+            what = format_html('<div>{}</div><div class="quiet">{}</div>', what, isolated(which))
         return lists.Line(word, colour, who, what)
 
     def facts(self, request: HttpRequest, row: RefusedRequest) -> Iterable[tuple[str, Any]]:

@@ -193,7 +193,7 @@ def send_again(endpoint: Endpoint, *, by: User, only: Delivery | None = None) ->
     )
     if count:
         deliveries = f"{count:,} deliver{'y' if count == 1 else 'ies'}"
-        what = only.public_event_id if only else deliveries
+        what = f"{deliveries}: {only.public_event_id}" if only else deliveries
         _record(Action.WEBHOOK_SENT_AGAIN, now, by, what)
     return count
 

@@ -276,7 +276,9 @@ def test_webhook_failed_deliveries_are_sent_again(hook: Endpoint, ada: Client) -
         html = body(ada.post(page_of(each, "again"), follow=True))
         assert "Nothing was changed: it is due already." in html
     assert list(Delivery.objects.order_by("pk").values()) == before
-    assert newest(Action.WEBHOOK_SENT_AGAIN).detail.endswith(f": {accepted.public_event_id}")
+    assert newest(Action.WEBHOOK_SENT_AGAIN).detail.endswith(
+        f": 1 delivery: {accepted.public_event_id}"
+    )
 
 
 # --- The lists and the pages

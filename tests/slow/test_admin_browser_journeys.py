@@ -1,13 +1,10 @@
-"""What users come for, in a real browser: a key's and a webhook's life, a first day, an inquiry;
-and times in the reader's own zone."""
+"""What users come for, in a real browser, and how they read it."""
 
 import json
 import re
 import subprocess
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
-import pytest
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
@@ -19,7 +16,8 @@ from tests.support.cast import page_of
 from tests.support.factories import Tenant
 from tests.support.server import Server, eventually
 from tests.support.staff import NEW_KEY, PASSWORD, START
-from tests.support.webhooks import PUBLIC_URL, URL
+from tests.support.usage import refused
+from tests.support.webhooks import PUBLIC_URL, URL, delivery, endpoint
 from workspaces.models import Membership, Workspace
 
 EVE = "eve@initech.example"
@@ -42,10 +40,8 @@ def test_admin_signs_in_creates_copies_and_uses_a_key_and_never_sees_it_again(
     raw = browser.find("#secret").text
     # The lines of the page, as a shell runs them, with the key pasted.
     lines = f"{browser.find('#export').text}\n{browser.find('#curl').text}"
-    shell = subprocess.run(
-        ["bash", "-c", lines], input=f"{raw}\n", capture_output=True, text=True, check=True
-    )
-    assert json.loads(shell.stdout)["data"]["key"]["name"] == "CRM sync"
+    shown = subprocess.check_output(["bash", "-c", lines], input=f"{raw}\n", text=True)
+    assert json.loads(shown)["data"]["key"]["name"] == "CRM sync"
     browser.find("button[data-copy=secret]").click()
     assert browser.shows("Key copied.")
     browser.check_layout("key-created")
@@ -156,30 +152,30 @@ def test_support_finds_out_about_a_download(
     Workspace.objects.update(name="W" * 100)
     browser.open(f"{staff.HISTORY}?workspace_id__exact={acme.workspace.pk}")
     assert browser.find(".log .row td:nth-child(4)").location["x"] == reasons
-
-
-@pytest.fixture
-def tokyo(browser: Browser) -> Iterator[Browser]:
-    """A browser in Tokyo, nine hours before UTC, in which a user of Support has signed in."""
-    browser.log_in(staff.support())
-    browser.cdp("Emulation.setTimezoneOverride", timezoneId="Asia/Tokyo")
-    yield browser
-    browser.cdp("Emulation.setTimezoneOverride", timezoneId="")
+    refused(reason="Why? " * 99, response_text="", workspace_id=acme.workspace.pk)
+    browser.open(staff.REFUSED)
+    cell, below = browser.find(".why").rect, browser.find(".why > .quiet").rect
+    assert below["y"] + below["height"] <= cell["y"] + cell["height"]
 
 
 def test_times_are_in_the_reader_s_own_zone_once_with_utc_as_tooltip(
-    acme: Tenant, tokyo: Browser
+    acme: Tenant, browser: Browser
 ) -> None:
+    browser.log_in(staff.support())
+    browser.cdp("Emulation.setTimezoneOverride", timezoneId="Asia/Tokyo")  # 9 hours before UTC
     moment = datetime(2026, 3, 1, 14, 59, 59, tzinfo=UTC)
     of_acme = staff.of(acme.workspace)
     [entry] = staff.happened(1, **of_acme, created_at=moment)
     staff.happened(1, **of_acme, created_at=moment + timedelta(seconds=1))
-    tokyo.open(f"{staff.HISTORY}?since=2026-03-01&until=2026-03-01")
-    days = tokyo.driver.find_elements(By.CSS_SELECTOR, ".day")
+    browser.open(f"{staff.HISTORY}?since=2026-03-01&until=2026-03-01")
+    days = browser.driver.find_elements(By.CSS_SELECTOR, ".day")
     assert [day.text for day in days] == ["Mon, 2 Mar 2026, Asia/Tokyo", "Sun, 1 Mar 2026"]
-    times = tokyo.driver.find_elements(By.CSS_SELECTOR, ".log .row time")
+    times = browser.driver.find_elements(By.CSS_SELECTOR, ".log .row time")
     assert [time.text for time in times] == ["00:00:00", "23:59:59"]
     assert times[1].get_attribute("title") == "2026-03-01 14:59:59 UTC"
-    tokyo.open(page_of(entry))
-    assert "23:59:59" in tokyo.text
-    assert "14:59:59" not in tokyo.text
+    browser.open(page_of(entry))
+    assert "23:59:59" in browser.text
+    assert "14:59:59" not in browser.text
+    hook = endpoint(acme)
+    browser.open(page_of(delivery(hook, {"status": 503, "started_at": moment})))
+    assert browser.find(".line time").text == "2026-03-01 23:59:59"

@@ -233,4 +233,5 @@ def browser(
     opened = Browser(chromium, service, pictures=pytestconfig.getoption("pictures"))
     opened.forget()
     yield opened
+    opened.cdp("Emulation.setTimezoneOverride", timezoneId="")
     opened.leave()

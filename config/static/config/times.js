@@ -13,7 +13,7 @@ function localise() {
     const own = inZone(moment, ZONE);
     time.title = inZone(moment, "UTC");
     if (time.matches(".line > li > :first-child")) {
-      time.textContent = own.slice(own.startsWith(day) ? 11 : 0, 16);
+      time.textContent = own.slice(own.startsWith(day) ? 11 : 0, time.closest(".log") ? 19 : 16);
       day = own.slice(0, 10);
     } else if (/^\d{4}-/.test(time.textContent)) {
       time.textContent = time.closest("td, .people") ? own.slice(0, 16) : own;
