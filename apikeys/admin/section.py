@@ -1,8 +1,6 @@
 """The section of the keys: their list, and what the start page has of them."""
 
-from collections.abc import Iterable, Mapping
 from typing import Any
-from uuid import UUID
 
 from django.contrib import admin
 from django.db.models import Case, Q, QuerySet, Value, When
@@ -19,22 +17,8 @@ from apikeys.usage.models import KeyUsage
 from audit.scope import Scope, ScopedAdmin, own_scope
 from config.console.base import ADMINS
 from config.console.identify import Kind
-from workspaces.api_access import access_warning
 
 SHOWN = 5  # keys on the start page, and warnings of each kind
-
-
-def with_usage(keys: Iterable[ApiKey], days: Mapping[UUID, list[KeyUsage]]) -> list[dict[str, Any]]:
-    """The keys with what templates cannot find out."""
-    return [
-        {
-            "key": key,
-            "is_refused": not key.state.has_ended and bool(access_warning(key.workspace)),
-            "chart": report.chart(days[key.pk], small=True),
-            "usage": report.total(days[key.pk]),
-        }
-        for key in keys
-    ]
 
 
 @admin.register(ApiKey)
@@ -75,10 +59,6 @@ class ApiKeyAdmin(ScopedAdmin):
     def get_ordering(self, request: HttpRequest) -> Any:
         return [Case(When(ENDED, then=Value(1)), default=Value(0)), "-created_at", "-id"]
 
-    def as_rows(self, objects: Iterable[ApiKey]) -> list[dict[str, Any]]:
-        usage = KeyUsage.objects.filter(key_id__in=[key.pk for key in objects])
-        return with_usage(objects, report.by_field(usage, "key_id"))
-
     def health(self, request: HttpRequest) -> dict[str, list[str]]:
         """Also above the list."""
         workspace = own_scope(request).workspace
@@ -105,9 +85,8 @@ class ApiKeyAdmin(ScopedAdmin):
             if key.pk in requests or not key.state.has_ended
         ]
         keys.sort(key=lambda key: -requests.get(key.pk, 0))
-        rows = with_usage(keys[:SHOWN], days)
-        others = sum(requests.values()) - sum(row["usage"].requests for row in rows)
+        others = sum(requests.values()) - sum(requests.get(key.pk, 0) for key in keys[:SHOWN])
         return [
             report.panel(usage, workspace.name, workspace_id__exact=workspace.pk),
-            render_to_string("admin/apikeys/panel.html", {"rows": rows, "others": others}),
+            render_to_string("admin/apikeys/panel.html", {"keys": keys[:SHOWN], "others": others}),
         ]

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from typing import Any
 
 from django import template
 from django.utils.safestring import SafeString
@@ -25,14 +26,20 @@ def usage_of(workspace: Workspace) -> SafeString:
 
 
 @register.simple_tag
-def with_usage(workspaces: Sequence[Workspace]) -> list[tuple[Workspace, SafeString, KeyUsage]]:
-    """The workspaces of a list, each with the chart and the sums of the last thirty days."""
-    rows = KeyUsage.objects.filter(workspace_id__in=[each.pk for each in workspaces])
-    days = report.by_field(rows, "workspace_id")
+def with_usage(objects: Sequence[Any], field: str) -> list[tuple[Any, SafeString, KeyUsage]]:
+    """Keys or workspaces, each with the chart and the sums of the last thirty days."""
+    rows = KeyUsage.objects.filter(**{f"{field}__in": [each.pk for each in objects]})
+    days = report.by_field(rows, field)
     return [
         (each, report.chart(days[each.pk], small=True), report.total(days[each.pk]))
-        for each in workspaces
+        for each in objects
     ]
+
+
+@register.filter
+def is_refused(key: ApiKey) -> bool:
+    """Whether a key that has not ended does not work, since its workspace has no API access."""
+    return not key.state.has_ended and bool(access_warning(key.workspace))
 
 
 @register.simple_tag
