@@ -29,6 +29,7 @@ from config.console.links import DOCUMENT, REFUSED, WORKSPACE, key_link, page_li
 from config.templatetags.console import copyable
 from workspaces.permissions import is_operator
 
+LATEST = 5  # kinds of refused requests on the start page
 RESPONSES = "errors of the last 5 minutes"  # looked at by the start page
 STATUSES = sorted({each.status_code for each in ApiError.__subclasses__()})
 
@@ -66,7 +67,7 @@ class RefusedRequestAdmin(LogAdmin):
         """For support, what was refused and where to look; for operators, also all requests."""
         if not scope_of(request).everything:
             return []
-        panels = [report.day_panel(self.lines(request, report.most_of_a_day()))]
+        panels = [report.day_panel(self.lines(request, most_of_a_day()))]
         if is_operator(request_user(request)):
             panels.append(report.panel(KeyUsage.objects.all(), "Requests with any key"))
         return panels
@@ -123,6 +124,16 @@ class RefusedRequestAdmin(LogAdmin):
         yield "Document", "" if several else document_of(row)
         sent = format_html("<code>{} {}</code>", row.method, isolated(row.path))
         yield "First request" if several else "Request", sent
+
+
+def most_of_a_day() -> list[Any]:
+    """Some kinds of refused requests: faults of ours, then the most of a key or a network."""
+    rows = report.refused_within(days=1)
+    of_keys = rows.filter(status__lt=500, key_id__isnull=False)
+    of_networks = rows.filter(status__lt=500, key_id=None)
+    refused = report.kinds(of_keys, *report.OF_KEY, *report.KIND)
+    refused += report.kinds(of_networks, "address", *report.KIND)
+    return [*report.faults(rows), *sorted(refused, key=lambda each: -each.requests)][:LATEST]
 
 
 def reason(request: HttpRequest, row: RefusedRequest) -> str:

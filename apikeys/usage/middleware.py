@@ -141,5 +141,5 @@ def _row(request: HttpRequest, now: datetime, notes: Notes, error: ApiError) -> 
     )
     row.sent_digest = notes.key_digest
     if notes.key:
-        row.identify(KeySnapshot.of(notes.key))
+        vars(row).update(vars(KeySnapshot.of(notes.key)))
     return row

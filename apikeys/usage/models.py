@@ -11,7 +11,6 @@ from django.contrib.postgres.indexes import GinIndex
 from django.db import models
 
 from audit.models import NEWEST_FIRST
-from audit.snapshots import KeySnapshot
 from config.request.redaction import PUBLIC_LENGTH
 
 TEXT_LENGTH = 500
@@ -100,9 +99,6 @@ class RefusedRequest(models.Model):
 
     def __str__(self) -> str:
         return f"{self.status} at {self.created_at:%Y-%m-%d %H:%M:%S} UTC"
-
-    def identify(self, key: KeySnapshot) -> None:
-        vars(self).update(vars(key))
 
     @property
     def subject(self) -> tuple[UUID | str, datetime]:

@@ -33,7 +33,7 @@ def _of_key(row: RefusedRequest, key: ApiKey | None, deleted: AuditEntry | None)
         return "No key of this service begins with what was sent: nobody was let in."
     if key.digest != row.sent_digest:
         return f"What was sent begins like the key “{key.name}”, but the rest differs."
-    row.identify(key.snapshot())
+    vars(row).update(vars(key.snapshot()))
     if key.revoked_at:
         by = f" by {key.revoked_by.get_username()}" if key.revoked_by else ""
         return f"The key was revoked at {key.revoked_at:{TIME}}{by}."

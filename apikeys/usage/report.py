@@ -21,7 +21,7 @@ from config.console.formatting import Bad
 from config.console.links import REFUSED, filtered, key_link
 from workspaces import mails
 
-MOST, LATEST = 60, 5  # kinds of refused requests, and those on the start page
+MOST = 60  # kinds of refused requests
 STATUSES = {429: "over the limit", 500: "500, errors of ours", 503: "503, out of reach"}
 KIND = ("status", "reason")
 OF_KEY = ("key_id", "key_name", "key_prefix", "workspace_id", "workspace_name")
@@ -106,15 +106,6 @@ def faults(rows: QuerySet[RefusedRequest]) -> list[Any]:
     return kinds(rows.filter(status__gte=500), *KIND, workspace_name=hit)
 
 
-def most_of_a_day() -> list[Any]:
-    """Some kinds of refused requests: faults of ours, then the most of a key or a network."""
-    rows = refused_within(days=1)
-    of_keys = kinds(rows.filter(status__lt=500, key_id__isnull=False), *OF_KEY, *KIND)
-    of_networks = kinds(rows.filter(status__lt=500, key_id=None), "address", *KIND)
-    refused = sorted(of_keys + of_networks, key=lambda each: -each.requests)
-    return [*faults(rows), *refused][:LATEST]
-
-
 def by_hour(day: date) -> list[int]:
     """The successful requests of all keys in each hour of the day (UTC)."""
     rows = list(KeyUsage.objects.filter(day=day).values_list("hours", flat=True))
@@ -123,18 +114,17 @@ def by_hour(day: date) -> list[int]:
 
 def day_panel(most: Any) -> SafeString:
     """HTML: the requests of 24 hours, by hour too, and some rows of the log of refused ones."""
-    by_status, refused, failed = Counter[int](), Counter[int](), Counter[int]()
-    now, hours = timezone.now(), range(24, -1, -1)  # hours ago
+    by_status, now = Counter[int](), timezone.now()
     ok = by_hour(now.date() - timedelta(days=1)) + by_hour(now.date())  # from yesterday's midnight
+    by_ago = {ago: [ok[24 + now.hour - ago], 0, 0] for ago in range(24, -1, -1)}  # in hours
     rows = refused_within(days=1).values_list("status", TruncHour("created_at"))
     for status, hour, number in rows.annotate(number=Sum("requests")):
         by_status[status] += number
-        kind = failed if status >= 500 else refused
-        kind[(now - hour) // timedelta(hours=1)] += number
-    counts = {ago: (ok[24 + now.hour - ago], refused[ago], failed[ago]) for ago in hours}
-    bars = [Bar(f"{ago} h ago" if ago else "now", each) for ago, each in counts.items()]
+        ago = max((now - hour) // timedelta(hours=1), 0)  # a row may be newer than `now`
+        by_ago[ago][2 if status >= 500 else 1] += number
+    bars = [Bar(f"{ago} h ago" if ago else "now", tuple(by_ago[ago])) for ago in by_ago]
     chart = bar_chart(bars, label="Requests by hour", names=BY_FAULT)
-    day, requests = filtered(REFUSED, within="24h"), sum(map(sum, counts.values()))
+    day, requests = filtered(REFUSED, within="24h"), sum(map(sum, by_ago.values()))
     figures = [("requests", requests, "", ""), ("refused or failed", by_status.total(), day, "")]
     for status, name in STATUSES.items():
         colour = "bad" if status >= 500 else "warn"

@@ -199,8 +199,7 @@ def flood(acme: Tenant, flusher: ModuleType) -> Flood:
         for number, id in enumerate(ids):
             time = at + timedelta(milliseconds=2 * number)
             row = RefusedRequest(created_at=time, last_at=time, request_ids=[id])
-            row.identify(acme.key.snapshot())
-            vars(row).update(defaults | fields)
+            vars(row).update(vars(acme.key.snapshot()) | defaults | fields)
             BUFFER.refuse(row)
         return ids
 
