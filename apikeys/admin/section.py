@@ -1,5 +1,6 @@
 """The section of the keys: their list, and what the start page has of them."""
 
+from collections import Counter
 from typing import Any
 
 from django.contrib import admin
@@ -77,15 +78,16 @@ class ApiKeyAdmin(ScopedAdmin):
         """Thirty days of the workspace, and of its keys, most used first."""
         workspace = own_scope(request).workspace
         usage = KeyUsage.objects.filter(workspace_id=workspace.pk)
-        days = report.by_field(usage, "key_id")
-        requests = {key_id: report.total(each).requests for key_id, each in days.items()}
+        requests = Counter[Any]()
+        for day in report.by_day(usage, "key_id"):
+            requests[day.key_id] += day.requests
         keys = [
             key
             for key in self.get_queryset(request).order_by(*self.get_ordering(request))
             if key.pk in requests or not key.state.has_ended
         ]
-        keys.sort(key=lambda key: -requests.get(key.pk, 0))
-        others = sum(requests.values()) - sum(requests.get(key.pk, 0) for key in keys[:SHOWN])
+        keys.sort(key=lambda key: -requests[key.pk])
+        others = requests.total() - sum(requests[key.pk] for key in keys[:SHOWN])
         return [
             report.panel(usage, workspace.name, workspace_id__exact=workspace.pk),
             render_to_string("admin/apikeys/panel.html", {"keys": keys[:SHOWN], "others": others}),

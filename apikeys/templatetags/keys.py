@@ -1,6 +1,6 @@
 """What the pages of workspaces show of their keys, without naming them."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from typing import Any
 
@@ -29,7 +29,9 @@ def usage_of(workspace: Workspace) -> SafeString:
 def with_usage(objects: Sequence[Any], field: str) -> list[tuple[Any, SafeString, KeyUsage]]:
     """Keys or workspaces, each with the chart and the sums of the last thirty days."""
     rows = KeyUsage.objects.filter(**{f"{field}__in": [each.pk for each in objects]})
-    days = report.by_field(rows, field)
+    days: dict[Any, list[KeyUsage]] = defaultdict(list)
+    for day in report.by_day(rows, field):
+        days[getattr(day, field)].append(day)
     return [
         (each, report.chart(days[each.pk], small=True), report.total(days[each.pk]))
         for each in objects

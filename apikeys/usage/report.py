@@ -1,6 +1,6 @@
 """What pages show of the usage of keys and of refused requests, but for the last few seconds."""
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from datetime import date, timedelta
 from typing import Any
@@ -37,19 +37,11 @@ def last_days() -> list[date]:
 
 
 def by_day(rows: QuerySet[KeyUsage], *fields: str) -> list[KeyUsage]:
-    """The sums of these rows by day, and by these fields."""
+    """The sums of these rows by day, and by these fields: `key_id` or `workspace_id`."""
     sums = {name: Sum(name) for name in SUMMED}
     most = {name: Max(name) for name in GREATEST}
     found: Any = rows.filter(day__in=last_days()).values("day", *fields)
     return [KeyUsage(**each) for each in found.annotate(**sums, **most)]
-
-
-def by_field(rows: QuerySet[KeyUsage], field: str) -> dict[UUID, list[KeyUsage]]:
-    """The same of each key (`key_id`), or of each workspace (`workspace_id`)."""
-    found: dict[UUID, list[KeyUsage]] = defaultdict(list)
-    for each in by_day(rows, field):
-        found[getattr(each, field)].append(each)
-    return found
 
 
 def addresses(key_id: UUID) -> list[KeyUsage]:

@@ -60,7 +60,7 @@ def numbers(usage: KeyUsage) -> Usage:
 
 def usage_of(key_id: UUID) -> Usage:
     """The usage of a key in the last 30 days."""
-    return numbers(report.total(report.by_field(KeyUsage.objects.all(), "key_id")[key_id]))
+    return numbers(report.total(report.by_day(KeyUsage.objects.filter(key_id=key_id))))
 
 
 def find_request(request_id: str) -> list[RefusedRequest]:
