@@ -60,15 +60,14 @@ def wrong_seals(found: state.State) -> Found:
     if found.foreign:
         text = f"{found.foreign} So somebody else than the sealer has written to its tree."
         yield Error(text, "Find out who: `manage.py verify_audit` says more.", AUDIT_LOG)
-    text = ""
-    # A sealer that a timer starts, or somebody, is no process that is missing.
+    # Where a timer or somebody starts the sealer, no process is missing.
     if newest(Action.COMMAND_RUN, detail__startswith=state.BEGAN) and not processes(state.PROCESS):
-        text = "No process seals its entries."
-    if state.LATE_SECONDS < found.unsealed_seconds < inf:
+        text = "No process seals its entries; nothing would show a change."
+        yield Error(text, look_at("seal"), AUDIT_LOG)
+    elif state.LATE_SECONDS < found.unsealed_seconds < inf:
         minutes = f"{found.unsealed_seconds // 60:,.0f} minutes"
-        text += f" Entries have waited to be sealed for {minutes}; nothing would show a change."
-    if text:
-        yield Error(text.strip(), look_at("seal"), AUDIT_LOG)
+        text = f"Entries have waited to be sealed for {minutes}; nothing would show a change."
+        yield Error(text, look_at("seal"), AUDIT_LOG)
 
 
 @asks_service("backup", "audit.003", hint=DATABASE)

@@ -31,5 +31,4 @@ def object_storage() -> list[CheckMessage]:
 
 @asks_service(FILES, "documents.002", "readyz object_storage", hint=HINT)
 def bucket() -> list[CheckMessage]:
-    found = fault(storage.check_bucket)
-    return found or [Info(f"The bucket is {storage.STORE.bucket_name}.")]
+    return fault(storage.check_bucket) or [Info(f"The bucket is {storage.STORE.bucket_name}.")]

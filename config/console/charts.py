@@ -43,9 +43,7 @@ def bar_chart(
 
 def _drawn(bar: Bar, names: dict[str, str]) -> tuple[Any, ...]:
     """When, in words, and its parts: their colours, where they begin and how high they are."""
-    words = [
-        f"{number:,} {name}" for name, number in zip(names, bar.numbers, strict=True) if number
-    ]
+    words = [f"{n:,} {name}" for name, n in zip(names, bar.numbers, strict=True) if n]
     starts = accumulate(bar.numbers[:-1], initial=0)
     parts = list(zip(names.values(), starts, bar.numbers, strict=True))
     return bar.when, ", ".join(words) or "none", parts

@@ -5,11 +5,10 @@ Django's change list counts the table twice and uses OFFSET. Here a page follows
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from itertools import chain
 from operator import attrgetter
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlencode
 from zoneinfo import ZoneInfo, available_timezones
 
@@ -125,8 +124,7 @@ class LogFilter(forms.Form):
         return str(dict(flatten_choices(choices)).get(value, value))
 
 
-@dataclass(frozen=True)
-class Line:
+class Line(NamedTuple):
     """A row as the table of logs shows it. Texts may be HTML."""
 
     word: str  # what happened, in a word or two

@@ -5,8 +5,7 @@ They are class-based views. A section has them in its `pages`.
 
 import uuid
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from django import forms
 from django.contrib import messages
@@ -82,8 +81,7 @@ class ObjectPage(View):
         return self.section.list_url() if self.obj is None else self.section.url_of(self.obj)
 
 
-@dataclass(frozen=True)
-class Prompt:
+class Prompt(NamedTuple):
     """What a page says before it does something."""
 
     title: str
@@ -91,7 +89,7 @@ class Prompt:
     sentences: Iterable[str] = ()
     warnings: Iterable[str] = ()
     danger: bool = False  # it cannot be undone easily
-    facts: Mapping[str, str] = field(default_factory=dict)  # rows above the form
+    facts: Mapping[str, str] = {}  # rows above the form
     hidden: Iterable[tuple[str, Any]] = ()  # fields
 
 

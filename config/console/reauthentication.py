@@ -2,7 +2,6 @@
 
 import time
 from typing import Any
-from urllib.parse import urlencode
 
 from django.contrib.auth.signals import user_logged_in
 from django.dispatch import receiver
@@ -22,8 +21,7 @@ def password_needed(request: HttpRequest) -> HttpResponse | None:
     """
     if 0 <= time.time() - request.session.get(_KEY, 0) < RECENT_SECONDS:
         return None
-    query = urlencode({"next": cut_raw_keys(request.get_full_path())})
-    url = f"{reverse('admin:confirm_password')}?{query}"
+    url = reverse("admin:confirm_password", query={"next": cut_raw_keys(request.get_full_path())})
     return HttpResponseRedirect(url, preserve_request=True)
 
 

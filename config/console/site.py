@@ -19,7 +19,7 @@ from django.utils.safestring import SafeString
 from django.utils.text import capfirst
 
 from config import health
-from config.checks import AUDIT_LOG, EMAILS, FILES, HOUSEKEEPING
+from config.checks import AUDIT_LOG, EMAILS, FILES, HOUSEKEEPING, SECONDS
 from config.connections import part_limits
 from config.console import identify
 from config.console.base import OPERATORS, READ_ALL, SectionAdmin
@@ -28,7 +28,6 @@ from config.console.links import WORKSPACE, page_link
 
 logger = logging.getLogger(__name__)
 
-PART_SECONDS = 2.0  # for a statement of a part of the start page
 Found = dict[str, list[str]]  # by what was looked at: lines for what is wrong
 
 
@@ -79,7 +78,7 @@ class ConsoleSite(admin.AdminSite):
         """The start page: a line for each thing that is wrong, and the sections' panels."""
         sections, looks = self.sections(request), None
         found, panels = Found(), list[SafeString]()
-        with part_limits(PART_SECONDS):
+        with part_limits(SECONDS):
             for section in sections:
                 with part(capfirst(section.nouns), found):
                     found |= section.health(request)
@@ -129,8 +128,7 @@ class ConsoleSite(admin.AdminSite):
                 line = format_html("<b>{}: {}</b> {}", part, code_spans(each.msg), hint)
                 lines.append(Bad(line) if each.is_serious() else line)
         if checks.running:
-            running = "<span data-live>The checks are running.</span>"
-            text = f"{running} Until they end, errors are those of {{}}."
+            text = "<span data-live>The checks are running.</span> Until then, errors are of {}."
             lines.append(format_html(text, clock_tag(checks.at)))
         return lines
 
