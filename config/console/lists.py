@@ -24,15 +24,6 @@ from config.console.links import DELIVERIES, LOG, REFUSED
 AFTER, OPEN = "after", "open"  # URL parameters of a page, and of its opened row
 PERIODS = {"24h": ("Last 24 hours", 1), "7d": ("Last 7 days", 7), "30d": ("Last 30 days", 30)}
 FIRST_DAY, LAST_DAY = date(2000, 1, 1), date(2999, 12, 31)  # Python has them in any zone
-# The chips above each log: texts, lists, and what a list is narrowed to. Each reads one table.
-LOGS = (
-    ("All", LOG, None),
-    ("Downloads", LOG, "downloads"),
-    ("Changes", LOG, "changes"),
-    ("Imports", LOG, "imports"),
-    ("Refused", REFUSED, None),
-    ("Deliveries", DELIVERIES, None),
-)
 # What a chip shows of an id, if a row has it.
 NAMES = {
     "workspace_id__exact": "{0.workspace_name}",
@@ -137,7 +128,15 @@ class FilteredList:
     """A list as its template shows it, named as in Django's: empty if a filter is not valid."""
 
     template_name = "admin/log.html"
-    logs = LOGS
+    # The chips above each log: texts, lists, and what a list is narrowed to. Each reads one table.
+    logs = (
+        ("All", LOG, None),
+        ("Downloads", LOG, "downloads"),
+        ("Changes", LOG, "changes"),
+        ("Imports", LOG, "imports"),
+        ("Refused", REFUSED, None),
+        ("Deliveries", DELIVERIES, None),
+    )
 
     def __init__(self, section: Any, request: HttpRequest) -> None:
         self.section, self.request = section, request

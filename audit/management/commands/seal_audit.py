@@ -8,10 +8,9 @@ from django.db import connection
 
 from audit.models import Action
 from audit.record import record
-from audit.sealing import checkpoints
+from audit.sealing import checkpoints, state
 from audit.sealing.keys import public_keys, signing_key
 from audit.sealing.sealer import BATCH, SEAL_EVERY, Sealer, SealRefused
-from audit.sealing.state import BEGAN, PROCESS
 from audit.sealing.witnesses import Publisher, witness
 from config.connections import UNAVAILABLE, as_role, connect_as
 from config.management.progress import InterruptibleCommand, Progress, first_line
@@ -35,8 +34,6 @@ class Command(InterruptibleCommand):
         )
 
     def handle(self, *, follow: bool, after_restore: bool, **options: Any) -> None:
-        if follow:
-            connect_as(PROCESS)
         with as_role(settings.DATABASE_SEALER_URL), graceful_shutdown() as shutdown:
             try:
                 key, self.keys = signing_key(), public_keys()
@@ -44,7 +41,8 @@ class Command(InterruptibleCommand):
                 self.publisher = Publisher(places, self.report)
                 self.sealer = Sealer(key, self.keys, self.publisher.newest(self.keys))
                 if follow:
-                    record(Action.COMMAND_RUN, by=actor(), detail=f"{BEGAN} {key.public}")
+                    connect_as(state.PROCESS)
+                    record(Action.COMMAND_RUN, by=actor(), detail=f"{state.BEGAN} {key.public}")
                 if after_restore:
                     self.sealer.accept_loss()
                 self.seal(shutdown)
