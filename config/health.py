@@ -127,22 +127,23 @@ def checks() -> Checks:
     """
     global _known, _last, _wait_until
     last = _last
-    is_old = last is not None and last.done() and timezone.now() - last.result().at > KEPT
-    if last is None or is_old:
+    if last is not None and last.done():
+        _known = last.result()
+    if last is None or (last.done() and timezone.now() - _known.at > KEPT):
         asked[_NAME] = "database", DATABASE, time.monotonic()
         last = _last = _checks_thread.submit(_run)
         _wait_until = time.monotonic() + WAIT_SECONDS
     wait([last], max(0, _wait_until - time.monotonic()))
-    if not last.done():
-        problems = list(_known.problems)
-        part, hint, since = asked[_NAME]
-        seconds = time.monotonic() - since
-        if seconds > SECONDS and all(each.obj != part for each in problems):
-            text = f"The check has had no response for {seconds:.0f} seconds."
-            problems.append(CheckMessage(WARNING, text, hint, part))
-        return _known._replace(problems=problems, well=[], running=True)
-    _known = last.result()
-    return _known
+    if last.done():
+        return last.result()
+    problems = list(_known.problems)
+    part, hint, since = asked[_NAME]
+    seconds = time.monotonic() - since
+    if seconds > SECONDS and all(each.obj != part for each in problems):
+        text = f"The check has had no response for {seconds:.0f} seconds."
+        problems.insert(0, Error(text, hint, part))
+    facts = [each for each in _known.facts if each.obj != part]
+    return _known._replace(problems=problems, facts=facts, well=[], running=True)
 
 
 def _run() -> Checks:

@@ -193,22 +193,35 @@ def test_pages_say_once_and_in_plain_words_that_object_storage_does_not_respond(
     assert ("Requests failed" in start, well in start) == (False, True)
 
 
-def test_pages_name_the_part_that_is_silent_and_system_keeps_what_was_found_before(
-    desk: Client, way_to_storage: Proxy, monkeypatch: pytest.MonkeyPatch
+def test_pages_name_the_part_that_is_silent_and_keep_what_was_found_before(
+    desk: Client, acme: Tenant, way_to_storage: Proxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of the time when it was found. Nothing is called well."""
     monkeypatch.setattr(health, "KEPT", timedelta(0))
-    [at] = re.findall("(?s)found at <time.+?</tbody>", body(desk.get(PAGE)))
     monkeypatch.setattr(health, "WAIT_SECONDS", 3.0)
+    ada = staff.signed_in(acme.admin)
+    [at] = re.findall("found at <time.+?>", body(desk.get(PAGE)))
+    silent = r"Documents' files: The check has had no response for \d seconds\. +"
     way_to_storage.silence()
-    for url in (PAGE, START):
-        html = body(desk.get(url))
+    for user, url, acts in (
+        (desk, PAGE, "Check S3_ENDPOINT_URL"),
+        (desk, START, "Check S3_ENDPOINT_URL"),
+        (ada, START, "This is for the service’s operators"),
+    ):
+        html = body(user.get(url))
         said = unescape(text_of(html))
-        silent = r"Documents' files: The check has had no response for \d seconds\. +Check S3_END"
-        assert re.search(silent, said), said
+        assert re.search(silent + acts, said), said
         assert "The checks are running" in said
         assert " is well" not in said
-        assert (at in html) == (url == PAGE)
+        assert (at in html) == ("PostgreSQL" in said) == (url == PAGE)
+        assert "The bucket is" not in said
+    way_to_storage.refuse()
+    assert eventually(lambda: health._last is not None and health._last.done())
+    way_to_storage.restore()
+    way_to_storage.silence()
+    said = unescape(text_of(body(desk.get(START))))
+    assert "The checks are running" in said
+    assert "Downloads and imports fail, since object storage is out of reach." in said
     way_to_storage.restore()
 
 
