@@ -36,7 +36,7 @@ TLS, NGINX = Path("/etc/documents-api/tls"), ("127.0.0.1", 443)
 
 Found = Iterator[CheckMessage]
 
-asked: dict[str, tuple[str, str, float]] = {}  # by thread: the last part, its hint, and when
+asked: dict[str, tuple[str, float]] = {}  # by thread: which part it asks, and since when
 
 
 def look_at(name: str) -> str:
@@ -66,7 +66,7 @@ def asks_service(part: str, name: str, *tags: str, hint: str) -> Callable[..., A
             if not databases:
                 return []
             found: list[CheckMessage] = []
-            asked[threading.current_thread().name] = part, hint, time.monotonic()
+            asked[threading.current_thread().name] = part, time.monotonic()
             try:
                 found.extend(find() or [])
             except Exception as exc:

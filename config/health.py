@@ -22,13 +22,13 @@ from django.views.decorators.http import require_safe
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
 from config.api.responses import json_response
-from config.checks import DATABASE, SECONDS, asked
+from config.checks import SECONDS, asked
 from config.connections import part_limits
 
 logger = logging.getLogger(__name__)
 
 KEPT = timedelta(seconds=15)  # what the checks have found, for pages
-WAIT_SECONDS = 2.0  # from the beginning of the checks, for which pages wait for their end
+WAIT_SECONDS = 3.0  # from the beginning of the checks, for which pages wait for their end
 FAILED = "checks"  # in place of a part, if they have failed themselves
 
 # The system checks of a part have the tag "readyz" and its name. They run one after the other.
@@ -123,25 +123,25 @@ _known = Checks(timezone.now(), [], [], [])
 def checks() -> Checks:
     """A result of the last seconds; while it is not there yet, the one before, with nothing well.
 
-    A service that is silent holds up the pages of the first two seconds only, and is a problem.
+    A service that is silent holds up the pages of the first three seconds only, and is a problem.
     """
     global _known, _last, _wait_until
     last = _last
     if last is not None and last.done():
         _known = last.result()
     if last is None or (last.done() and timezone.now() - _known.at > KEPT):
-        asked[_NAME] = "database", DATABASE, time.monotonic()
+        asked[_NAME] = "database", time.monotonic()
         last = _last = _checks_thread.submit(_run)
         _wait_until = time.monotonic() + WAIT_SECONDS
     wait([last], max(0, _wait_until - time.monotonic()))
     if last.done():
         return last.result()
     problems = list(_known.problems)
-    part, hint, since = asked[_NAME]
+    part, since = asked[_NAME]
     seconds = time.monotonic() - since
     if seconds > SECONDS and all(each.obj != part for each in problems):
-        text = f"The check has had no response for {seconds:.0f} seconds."
-        problems.insert(0, Error(text, hint, part))
+        text = f"There has been no response for {seconds:.0f} seconds."
+        problems.insert(0, Error(text, "See whether it runs, and can be reached.", part))
     facts = [each for each in _known.facts if each.obj != part]
     return _known._replace(problems=problems, facts=facts, well=[], running=True)
 

@@ -23,7 +23,7 @@ from config.api.errors import ApiError
 from config.checks import FILES
 from config.console import lists
 from config.console.base import request_user
-from config.console.formatting import Bad, clock_tag, isolated, with_times
+from config.console.formatting import Bad, Quiet, clock_tag, isolated, with_times
 from config.console.identify import Kind
 from config.console.links import DOCUMENT, REFUSED, WORKSPACE, key_link, page_link, parsed
 from config.templatetags.console import copyable
@@ -77,16 +77,18 @@ class RefusedRequestAdmin(LogAdmin):
         return report.needs_a_look(scope.visible(), own=not scope.everything)
 
     def health(self, request: HttpRequest) -> dict[str, list[str]]:
-        """By part, what has failed in the last minutes, and no check has found to be well since."""
+        """By part, what has failed in the last minutes; and what a check has found well since."""
         scope = scope_of(request)
         checks = health.checks()
         failed = report.refused_within(minutes=5).filter(scope.condition())
-        found: dict[str, list[str]] = {RESPONSES: []}
-        for row in reversed(report.faults(failed)):  # the most stay
+        rows = report.faults(failed)
+        found: dict[str, list[str]] = {} if rows else {RESPONSES: []}
+        for row in reversed(rows):  # the most stay
             part = FILES if row.reason.startswith("object storage") else RESPONSES
-            if part not in checks.well or row.last_at > checks.at:
-                context = {"row": row, "own": not scope.everything}
-                found[part] = [Bad(render_to_string("admin/usage/failed.html", context))]
+            is_over = part in checks.well and row.last_at < checks.at
+            context = {"row": row, "own": not scope.everything, "is_over": is_over}
+            text = render_to_string("admin/usage/failed.html", context)
+            found[f"{part} before" if is_over else part] = [Quiet(text) if is_over else Bad(text)]
         return found
 
     # --- A row

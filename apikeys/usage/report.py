@@ -17,7 +17,7 @@ from apikeys.keys import today
 from apikeys.throttling import REQUESTS_PER_MINUTE
 from apikeys.usage.models import KeyUsage, RefusedRequest
 from config.console.charts import Bar, bar_chart
-from config.console.formatting import Bad
+from config.console.formatting import Bad, Quiet
 from config.console.links import REFUSED, filtered, key_link
 from workspaces import mails
 
@@ -123,12 +123,6 @@ def day_panel(most: Any) -> SafeString:
         figures.append((name, by_status[status], f"{day}&status__exact={status}", colour))
     context = {"figures": figures, "lines": most, "url": day, "chart": chart}
     return SafeString(render_to_string("admin/usage/panels/day.html", context))
-
-
-class Quiet(SafeString):
-    """HTML: a warning that nobody has to act on."""
-
-    state = "quiet"
 
 
 def needs_a_look(visible: Q, *, own: bool) -> Iterator[tuple[UUID, str, SafeString]]:

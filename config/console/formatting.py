@@ -20,6 +20,12 @@ class Bad(SafeString):
     state = "bad"
 
 
+class Quiet(SafeString):
+    """HTML: a warning that nobody has to act on."""
+
+    state = "quiet"
+
+
 def isolated(text: Any) -> SafeString:
     """HTML: a text of others, whose direction changes nothing beside it; HTML stays as it is."""
     if isinstance(text, SafeString):

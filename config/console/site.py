@@ -23,7 +23,7 @@ from config.checks import AUDIT_LOG, EMAILS, FILES, HOUSEKEEPING, SECONDS
 from config.connections import part_limits
 from config.console import identify
 from config.console.base import OPERATORS, READ_ALL, SectionAdmin
-from config.console.formatting import Bad, clock_tag, code_spans
+from config.console.formatting import Bad, Quiet, clock_tag, code_spans
 from config.console.links import WORKSPACE, page_link
 
 logger = logging.getLogger(__name__)
@@ -116,9 +116,9 @@ class ConsoleSite(admin.AdminSite):
 
     def lines(self, request: HttpRequest, checks: health.Checks) -> list[str]:
         """HTML: the errors, and who acts. Operators read warnings too, and what to do."""
-        is_operator = self.may_see(request, [OPERATORS])
+        is_operator, sees_all = (self.may_see(request, [each]) for each in (OPERATORS, READ_ALL))
         acts = "This is for the service’s operators: you need not do anything."
-        if self.may_see(request, [READ_ALL]):
+        if sees_all:
             acts = "An operator has to act."
         lines: list[str] = []
         for each in checks.problems:
@@ -126,7 +126,11 @@ class ConsoleSite(admin.AdminSite):
                 part = capfirst(each.obj or "settings")  # of Django's own checks
                 hint = code_spans(each.hint or "") if is_operator else acts
                 line = format_html("<b>{}: {}</b> {}", part, code_spans(each.msg), hint)
-                lines.append(Bad(line) if each.is_serious() else line)
+                if not sees_all and each.obj != FILES:  # it concerns them least
+                    line = Quiet(line)
+                elif each.is_serious():
+                    line = Bad(line)
+                lines.append(line)
         if checks.running:
             text = "<span data-live>The checks are running.</span> Until then, errors are of {}."
             lines.append(format_html(text, clock_tag(checks.at)))

@@ -220,7 +220,7 @@ def test_ended_key_that_is_still_used_is_named_and_its_requests_are_refused_ones
     get("/api/v1/me", f"Bearer {acme.key.prefix}{'Z' * 32}")  # whose rest is a guess
     flusher.flush()
     page = start(acme.admin)
-    line, _ = re.findall(r'(?s)<li class="bad">(.*?)</li>', page)
+    [line] = re.findall(r'(?s)<li class="bad">(.*?)</li>', page)
     named = f"3 × 401 {acme.key} has ended and is still used. Its requests get 401"
     assert text_of(line).startswith(named)
     assert page_of(acme.key) in line
