@@ -16,7 +16,7 @@ def fault(look: Callable[[], None]) -> list[CheckMessage]:
         silent = isinstance(exc, storage.OutOfReach)
         why = "is out of reach" if silent else "refuses requests"
         text = f"Downloads and imports fail, since object storage {why}."
-        hint = "Check `S3_ENDPOINT_URL`, and that it runs." if silent else HINT
+        hint = "Check that it runs, and `S3_ENDPOINT_URL`." if silent else HINT
         return [Error(text, hint=hint), words_of(exc)]
     return []
 

@@ -133,7 +133,7 @@ class ConsoleSite(admin.AdminSite):
                 lines.append(line)
         if checks.running:
             text = "<span data-live>The checks are running.</span> Until then, errors are of {}."
-            lines.append(format_html(text, clock_tag(checks.at)))
+            lines.append(Quiet(format_html(text, clock_tag(checks.at))))
         return lines
 
     def needs_a_look(self, request: HttpRequest) -> dict[UUID, Any]:
