@@ -29,7 +29,6 @@ from config.console.links import DOCUMENT, REFUSED, WORKSPACE, key_link, page_li
 from config.templatetags.console import copyable
 from workspaces.permissions import is_operator
 
-LATEST = 5  # kinds of refused requests on the start page
 RESPONSES = "errors of the last 5 minutes"  # looked at by the start page
 STATUSES = sorted({each.status_code for each in ApiError.__subclasses__()})
 
@@ -80,8 +79,7 @@ class RefusedRequestAdmin(LogAdmin):
         """By part, what has failed in the last minutes; and what a check has found well since."""
         scope = scope_of(request)
         checks = health.checks()
-        failed = report.refused_within(minutes=5).filter(scope.condition())
-        rows = report.faults(failed)
+        rows = report.faults(report.refused_within(minutes=5).filter(scope.condition()))
         found: dict[str, list[str]] = {} if rows else {RESPONSES: []}
         for row in reversed(rows):  # the most stay
             part = FILES if row.reason.startswith("object storage") else RESPONSES
@@ -135,7 +133,9 @@ def most_of_a_day() -> list[Any]:
     of_networks = rows.filter(status__lt=500, key_id=None)
     refused = report.kinds(of_keys, *report.OF_KEY, *report.KIND)
     refused += report.kinds(of_networks, "address", *report.KIND)
-    return [*report.faults(rows), *sorted(refused, key=lambda each: -each.requests)][:LATEST]
+    return [*report.faults(rows), *sorted(refused, key=lambda each: -each.requests)][
+        : report.LATEST
+    ]
 
 
 def reason(request: HttpRequest, row: RefusedRequest) -> str:

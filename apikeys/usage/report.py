@@ -21,7 +21,7 @@ from config.console.formatting import Bad, Quiet
 from config.console.links import REFUSED, filtered, key_link
 from workspaces import mails
 
-MOST = 60  # kinds of refused requests
+MOST, LATEST = 60, 5  # kinds of refused requests, and those on the start page
 STATUSES = {429: "over the limit", 500: "500, errors of ours", 503: "503, out of reach"}
 KIND = ("status", "reason")
 OF_KEY = ("key_id", "key_name", "key_prefix", "workspace_id", "workspace_name")
