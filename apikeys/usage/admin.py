@@ -66,7 +66,7 @@ class RefusedRequestAdmin(LogAdmin):
         """For support, what was refused and where to look; for operators, also all requests."""
         if not scope_of(request).everything:
             return []
-        panels = [report.day_panel(self.lines(request, most_of_a_day()))]
+        panels = [report.day_panel(self.lines(request, most_of_a_day()[: report.LATEST]))]
         if is_operator(request_user(request)):
             panels.append(report.panel(KeyUsage.objects.all(), "Requests with any key"))
         return panels
@@ -127,15 +127,13 @@ class RefusedRequestAdmin(LogAdmin):
 
 
 def most_of_a_day() -> list[Any]:
-    """Some kinds of refused requests: faults of ours, then the most of a key or a network."""
+    """Kinds of refused requests: faults of ours, then the most of a key or a network."""
     rows = report.refused_within(days=1)
     of_keys = rows.filter(status__lt=500, key_id__isnull=False)
     of_networks = rows.filter(status__lt=500, key_id=None)
     refused = report.kinds(of_keys, *report.OF_KEY, *report.KIND)
     refused += report.kinds(of_networks, "address", *report.KIND)
-    return [*report.faults(rows), *sorted(refused, key=lambda each: -each.requests)][
-        : report.LATEST
-    ]
+    return [*report.faults(rows), *sorted(refused, key=lambda each: -each.requests)]
 
 
 def reason(request: HttpRequest, row: RefusedRequest) -> str:

@@ -28,6 +28,7 @@ from config.console.links import WORKSPACE, page_link
 
 logger = logging.getLogger(__name__)
 
+_OPERATORS_ACT = "This is for the service’s operators: you need not do anything."
 Found = dict[str, list[str]]  # by what was looked at: lines for what is wrong
 
 
@@ -97,9 +98,7 @@ class ConsoleSite(admin.AdminSite):
         context = {
             "lines": sorted(lines, key=lambda line: getattr(line, "state", "not bad")),
             "looks": looks,
-            "urgent": [
-                of for of, why in (looks or {}).values() if getattr(why[0], "state", "") != "quiet"
-            ],
+            "urgent": [of for of, why in (looks or {}).values() if not isinstance(why[0], Quiet)],
             "checks": checks,
             "panels": panels,
             "adding": [each for each in sections if each.has_add_permission(request)],
@@ -117,9 +116,7 @@ class ConsoleSite(admin.AdminSite):
     def lines(self, request: HttpRequest, checks: health.Checks) -> list[str]:
         """HTML: the errors, and who acts. Operators read warnings too, and what to do."""
         is_operator, sees_all = (self.may_see(request, [each]) for each in (OPERATORS, READ_ALL))
-        acts = "This is for the service’s operators: you need not do anything."
-        if sees_all:
-            acts = "An operator has to act."
+        acts = "An operator has to act." if sees_all else _OPERATORS_ACT
         lines: list[str] = []
         for each in checks.problems:
             if is_operator or each.is_serious():
@@ -127,10 +124,9 @@ class ConsoleSite(admin.AdminSite):
                 hint = code_spans(each.hint or "") if is_operator else acts
                 line = format_html("<b>{}: {}</b> {}", part, code_spans(each.msg), hint)
                 if not sees_all and each.obj != FILES:  # it concerns them least
-                    line = Quiet(line)
-                elif each.is_serious():
-                    line = Bad(line)
-                lines.append(line)
+                    lines.append(Quiet(line))
+                else:
+                    lines.append(Bad(line) if each.is_serious() else line)
         if checks.running:
             text = "<span data-live>The checks are running.</span> Until then, errors are of {}."
             lines.append(Quiet(format_html(text, clock_tag(checks.at))))
