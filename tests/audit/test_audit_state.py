@@ -40,9 +40,8 @@ def page(client: Client, url: str) -> str:
 
 
 def banners(client: Client, url: str = HISTORY) -> list[str]:
-    return re.findall(
-        r'<li class="(?:banner banner-)?bad">(.*?)</li>', page(client, url), re.DOTALL
-    )
+    """Red, or grey for who cannot do anything."""
+    return re.findall(r'(?s)<li class="(?:bad|quiet)">(.*?)</li>', page(client, url))
 
 
 def errors() -> list[CheckMessage]:
