@@ -37,17 +37,19 @@ class Cost(NamedTuple):
 def measure(scale: Scale) -> tuple[list[str], list[Row]]:
     """The table of all searches, and what must hold for each, in each order."""
     rows, costs = list[list[str]](), list[Cost]()
+    least: dict[str, list[Cost]] = {}
     # Those of one search are seconds apart: another program that disturbs one spares the next.
-    rounds = []
     for number in range(ROUNDS * scale.rounds):
         log(f"searches, round {number + 1} of {ROUNDS * scale.rounds}")
-        rounds.append([_costs(query) for query in SEARCHES.values()])
-    for (name, query), *measured in zip(SEARCHES.items(), *rounds, strict=True):
-        found = [min(each) for each in zip(*measured, strict=True)]
+        for name, query in SEARCHES.items():
+            measured = _costs(query)
+            before = least.get(name, measured)
+            least[name] = [min(pair) for pair in zip(before, measured, strict=True)]
+    for name, found in least.items():
         first, middle, end, *others = found
         requests = max(cost.requests for cost in found)
         times = [f"{cost.milliseconds:.1f}" for cost in (first, middle, end, max(others))]
-        rows.append([name, f"`{query}`", str(first.documents), str(requests), *times])
+        rows.append([name, f"`{SEARCHES[name]}`", str(first.documents), str(requests), *times])
         log(f"  search, {name}: {', '.join(times)} ms")
         costs += found
     most, slowest = max(cost.requests for cost in costs), max(costs).milliseconds

@@ -130,7 +130,7 @@ def checks() -> Checks:
     if last is not None and last.done():
         _known = last.result()
     if last is None or (last.done() and timezone.now() - _known.at > KEPT):
-        asked[_NAME] = "database", time.monotonic()
+        asked[_NAME] = "database", time.monotonic()  # of which the first statement asks
         last = _last = _checks_thread.submit(_run)
         _wait_until = time.monotonic() + WAIT_SECONDS
     wait([last], max(0, _wait_until - time.monotonic()))

@@ -1,4 +1,4 @@
-"""What the pages of workspaces show of their keys, without naming them."""
+"""What pages show of keys and of their use; those of workspaces name no key."""
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence

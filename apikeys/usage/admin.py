@@ -86,7 +86,10 @@ class RefusedRequestAdmin(LogAdmin):
             is_over = part in checks.well and row.last_at < checks.at
             context = {"row": row, "own": not scope.everything, "is_over": is_over}
             text = render_to_string("admin/usage/failed.html", context)
-            found[f"{part} before" if is_over else part] = [Quiet(text) if is_over else Bad(text)]
+            if is_over:
+                found[f"{part} before"] = [Quiet(text)]
+            else:
+                found[part] = [Bad(text)]
         return found
 
     # --- A row
@@ -129,11 +132,11 @@ class RefusedRequestAdmin(LogAdmin):
 def most_of_a_day() -> list[Any]:
     """Kinds of refused requests: faults of ours, then the most of a key or a network."""
     rows = report.refused_within(days=1)
-    of_keys = rows.filter(status__lt=500, key_id__isnull=False)
-    of_networks = rows.filter(status__lt=500, key_id=None)
-    refused = report.kinds(of_keys, *report.OF_KEY, *report.KIND)
-    refused += report.kinds(of_networks, "address", *report.KIND)
-    return [*report.faults(rows), *sorted(refused, key=lambda each: -each.requests)]
+    refused = rows.filter(status__lt=500)
+    of_keys = report.kinds(refused.filter(key_id__isnull=False), *report.OF_KEY, *report.KIND)
+    of_networks = report.kinds(refused.filter(key_id=None), "address", *report.KIND)
+    most = sorted([*of_keys, *of_networks], key=lambda each: -each.requests)
+    return [*report.faults(rows), *most]
 
 
 def reason(request: HttpRequest, row: RefusedRequest) -> str:

@@ -106,17 +106,18 @@ def by_hour(day: date) -> list[int]:
 
 def day_panel(most: Any) -> SafeString:
     """HTML: the requests of 24 hours, by hour too, and some rows of the log of refused ones."""
-    by_status, now = Counter[int](), timezone.now()
+    by_status, refused, failed = Counter[int](), Counter[int](), Counter[int]()
+    now, hours = timezone.now(), range(24, -1, -1)  # hours ago
     ok = by_hour(now.date() - timedelta(days=1)) + by_hour(now.date())  # from yesterday's midnight
-    by_ago = {ago: [ok[24 + now.hour - ago], 0, 0] for ago in range(24, -1, -1)}  # in hours
     rows = refused_within(days=1).values_list("status", TruncHour("created_at"))
     for status, hour, number in rows.annotate(number=Sum("requests")):
         by_status[status] += number
-        ago = max((now - hour) // timedelta(hours=1), 0)  # a row may be newer than `now`
-        by_ago[ago][2 if status >= 500 else 1] += number
-    bars = [Bar(f"{ago} h ago" if ago else "now", tuple(by_ago[ago])) for ago in by_ago]
+        kind = failed if status >= 500 else refused
+        kind[max((now - hour) // timedelta(hours=1), 0)] += number  # a row may be newer than `now`
+    counts = {ago: (ok[24 + now.hour - ago], refused[ago], failed[ago]) for ago in hours}
+    bars = [Bar(f"{ago} h ago" if ago else "now", each) for ago, each in counts.items()]
     chart = bar_chart(bars, label="Requests by hour", names=BY_FAULT)
-    day, requests = filtered(REFUSED, within="24h"), sum(map(sum, by_ago.values()))
+    day, requests = filtered(REFUSED, within="24h"), sum(map(sum, counts.values()))
     figures = [("requests", requests, "", ""), ("refused or failed", by_status.total(), day, "")]
     for status, name in STATUSES.items():
         colour = "bad" if status >= 500 else "warn"
@@ -131,7 +132,9 @@ def needs_a_look(visible: Q, *, own: bool) -> Iterator[tuple[UUID, str, SafeStri
     texts = StringAgg("response_text", " ", distinct=True)
     for row in kinds(rows, *OF_KEY, "status", having=LOOKS, response_text=texts):
         is_over = row.status == 403 or row.last_at < timezone.now() - timedelta(hours=1)
-        kind = Bad if row.status == 401 else Quiet if is_over else SafeString
+        kind = Quiet if is_over else SafeString
+        if row.status == 401:
+            kind = Bad
         told = "" if own else mails.told("by e-mail" if row.status == 401 else "")
         context = {"row": row, "who": key_link(row, REFUSED, own=own), "told": told}
         context["state"] = getattr(kind, "state", "warn")

@@ -29,6 +29,7 @@ from config.console.links import WORKSPACE, page_link
 logger = logging.getLogger(__name__)
 
 _OPERATORS_ACT = "This is for the service’s operators: you need not do anything."
+_URGENCY: dict[type, int] = {Bad: 0, Quiet: 2}  # the order of lines; the others are between them
 Found = dict[str, list[str]]  # by what was looked at: lines for what is wrong
 
 
@@ -78,7 +79,8 @@ class ConsoleSite(admin.AdminSite):
     def index(self, request: HttpRequest, extra_context: Any = None) -> TemplateResponse:
         """The start page: a line for each thing that is wrong, and the sections' panels."""
         sections, looks = self.sections(request), None
-        found, panels = Found(), list[SafeString]()
+        found: Found = {}
+        panels: list[SafeString] = []
         with part_limits(SECONDS):
             for section in sections:
                 with part(capfirst(section.nouns), found):
@@ -89,6 +91,7 @@ class ConsoleSite(admin.AdminSite):
         checks = health.checks()
         looked_at = checks.well
         if not self.may_see(request, [READ_ALL]):  # the rest is what the sections have found
+            looks = looks or None  # without a table that says that there are none
             checks = checks.of(AUDIT_LOG, FILES, HOUSEKEEPING, EMAILS)
             looked_at = [] if checks.running else [*found, *checks.well]
         checks = checks._replace(well=[name for name in looked_at if not found.get(name)])
@@ -96,7 +99,7 @@ class ConsoleSite(admin.AdminSite):
             found.pop(each.obj, None)
         lines = [*chain(*found.values()), *self.lines(request, checks)]
         context = {
-            "lines": sorted(lines, key=lambda line: getattr(line, "state", "not bad")),
+            "lines": sorted(lines, key=lambda line: _URGENCY.get(type(line), 1)),
             "looks": looks,
             "urgent": [of for of, why in (looks or {}).values() if not isinstance(why[0], Quiet)],
             "checks": checks,
@@ -115,7 +118,8 @@ class ConsoleSite(admin.AdminSite):
 
     def lines(self, request: HttpRequest, checks: health.Checks) -> list[str]:
         """HTML: the errors, and who acts. Operators read warnings too, and what to do."""
-        is_operator, sees_all = (self.may_see(request, [each]) for each in (OPERATORS, READ_ALL))
+        is_operator = self.may_see(request, [OPERATORS])
+        sees_all = self.may_see(request, [READ_ALL])
         acts = "An operator has to act." if sees_all else _OPERATORS_ACT
         lines: list[str] = []
         for each in checks.problems:
@@ -136,7 +140,7 @@ class ConsoleSite(admin.AdminSite):
         """By workspaces' ids, the bad first, the quiet last: links, and why to look at them."""
         found: dict[UUID, tuple[str, list[SafeString]]] = {}
         looks = chain.from_iterable(each.needs_a_look(request) for each in self.sections(request))
-        for id, name, why in sorted(looks, key=lambda look: getattr(look[2], "state", "not bad")):
+        for id, name, why in sorted(looks, key=lambda look: _URGENCY.get(type(look[2]), 1)):
             found.setdefault(id, (page_link(WORKSPACE, name, id), []))[1].append(why)
         return found
 

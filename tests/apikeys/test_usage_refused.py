@@ -331,14 +331,15 @@ def test_flood_of_many_forms_is_shown_as_what_it_is(
     for number in range(120):
         if number == 5:
             umbrella.get("/me")
+            get("/api/v1/me", FORGED.format(prefix=acme.key.prefix))
         get("/api/v1/me", f"Bearer dtd_{number:08}{'Z' * 32}")
     flusher.flush()
     start, log = (text_of(body(desk.get(url))) for url in (START, REFUSED))
-    assert "refused or failed 221 over" in start
+    assert "refused or failed 222 over" in start
     assert f"100 × 404 {acme.key} Nothing. Acme just now" in start
     verdict = "Nothing to do, unless you know the address."
     assert f"120 × 401 127.0.0.1 {UNKNOWN} {verdict} just now" in start
-    assert start.count(verdict) == 1  # not of the key that was revoked
+    assert start.count(verdict) == 1  # not of a key that is known
     for each in (
         f"401 {umbrella.key} The key was revoked at",
         f"98 × 404 {acme.key} Nothing. /api/v1/documents/2, and 97 other requests ",

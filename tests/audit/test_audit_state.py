@@ -39,9 +39,8 @@ def page(client: Client, url: str) -> str:
     return body(response)
 
 
-def banners(client: Client, url: str = HISTORY) -> list[str]:
-    """Red, or grey for who cannot do anything."""
-    return re.findall(r'(?s)<li class="(?:bad|quiet)">(.*?)</li>', page(client, url))
+def banners(client: Client, url: str = HISTORY, state: str = "bad") -> list[str]:
+    return re.findall(rf'(?s)<li class="{state}">(.*?)</li>', page(client, url))
 
 
 def errors() -> list[CheckMessage]:
@@ -91,24 +90,24 @@ def test_late_seals_and_damage_warn(
     settings: Any,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """As the checks find it. Only an operator reads what to do."""
+    """As the checks find it. Only an operator reads what to do; an admin reads in grey."""
     monkeypatch.setattr(health, "KEPT", timedelta(0))
     pages = {
-        (sam, HISTORY): "An operator has to act.",
-        (ada, HISTORY): "This is for the service’s operators: you need not do anything.",
-        (ada, START): "This is for the service’s operators: you need not do anything.",
+        (sam, HISTORY, "bad"): "An operator has to act.",
+        (ada, HISTORY, "quiet"): "This is for the service’s operators: you need not do anything.",
+        (ada, START, "quiet"): "This is for the service’s operators: you need not do anything.",
     }
     seals.seal()
-    for client, url in [*pages, (desk, HISTORY)]:
-        assert banners(client, url) == []
+    for client, url, state_of_line in [*pages, (desk, HISTORY, "bad")]:
+        assert banners(client, url, state_of_line) == []
     [old] = seals.written()
     with roles.as_owner():
         seals.grow_older(old, minutes=25)
     [late] = errors()
     assert f"{LATE} for 25 minutes" in late.msg
     assert "journalctl -u documents-api-seal" in str(late.hint)
-    for (client, url), who_acts in pages.items():
-        assert banners(client, url) == [f"<b>Audit log: {late.msg}</b> {who_acts}"]
+    for (client, url, state_of_line), who_acts in pages.items():
+        assert banners(client, url, state_of_line) == [f"<b>Audit log: {late.msg}</b> {who_acts}"]
     [found] = banners(desk)
     assert found.startswith(f"<b>Audit log: {late.msg}</b>")
     assert "<code>journalctl -u documents-api-seal</code>" in found
@@ -116,13 +115,13 @@ def test_late_seals_and_damage_warn(
     damaged, late = errors()
     assert DAMAGED in damaged.msg
     assert "AUDIT_DAMAGE_SETTLED" in str(damaged.hint)
-    for client, url in pages:
-        assert DAMAGED in banners(client, url)[0]
+    for where in pages:
+        assert DAMAGED in banners(*where)[0]
     assert [DAMAGED in banners(desk)[0], LATE in banners(desk)[1]] == [True, True]
     seals.seal()
     settings.AUDIT_DAMAGE_SETTLED = f"{state.read().damaged_at:%Y-%m-%dT%H:%M:%SZ}"
-    for client, url in pages:
-        assert banners(client, url) == []
+    for where in pages:
+        assert banners(*where) == []
 
 
 def test_a_process_that_seals_no_more_is_missed_at_once(
