@@ -48,12 +48,6 @@ def send(to: Iterable[str], subject: str, template: str, facts: dict[str, Any]) 
         Mail.objects.bulk_create(Mail(to=each, subject=subject, text=text) for each in to)
 
 
-def told(by_mail: str = "") -> str:
-    """What staff read of something that is for the admins of a workspace to repair."""
-    how = by_mail if available() and by_mail else "on their start page"
-    return f"This is for its admins, who are told {how}."
-
-
 def tell_account(
     account: User, what: str, *details: str, by: str, and_operators: bool = False
 ) -> None:

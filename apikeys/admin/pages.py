@@ -1,5 +1,6 @@
 """The pages of one key: what is known of it, and what can be done with it."""
 
+from collections.abc import Callable
 from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
@@ -152,6 +153,7 @@ class EndKey(ActionPage):
     asks_password = False
     obj: ApiKey
     what = text = done = ""
+    end: Callable[..., None]  # of a key
 
     def prompt(self) -> Prompt:
         title, button = f"{self.what} “{self.obj}”?", f"{self.what} this key"
@@ -159,11 +161,8 @@ class EndKey(ActionPage):
         warnings = [sentence("needed", key=key) for key in rolled]
         return Prompt(title, button, [self.text], warnings, danger=True)
 
-    def end(self) -> None:
-        raise NotImplementedError
-
     def run(self) -> str:
-        self.end()
+        self.end(self.obj, by=self.user)
         return sentence("done", key=self.obj, done=self.done)
 
     @property
@@ -178,9 +177,7 @@ class RevokeKey(EndKey):
         "in the list, marked as revoked."
     )
     done = "is revoked. Requests with it get 401 from now on."
-
-    def end(self) -> None:
-        self.obj.revoke(by=self.user)
+    end = staticmethod(ApiKey.revoke)
 
 
 class DeleteKey(EndKey):
@@ -190,6 +187,4 @@ class DeleteKey(EndKey):
         "and first characters stay in the audit log."
     )
     done = "is deleted. The audit log keeps what it did."
-
-    def end(self) -> None:
-        self.obj.delete_by(by=self.user)
+    end = staticmethod(ApiKey.delete_by)

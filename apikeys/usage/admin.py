@@ -104,7 +104,7 @@ class RefusedRequestAdmin(LogAdmin):
         if row.key_prefix and not row.key_id:  # anybody can send it
             which += f" with {row.key_prefix}…"
             others = "requests with other keys or paths"
-        if row.path and row.status != 503:  # else it is of many
+        if row.path:
             which += f", and {row.others:,} {others}" if row.others else ""
             what = format_html('<div>{}</div><div class="quiet">{}</div>', what, isolated(which))
         return lists.Line(word, colour, who, what)
@@ -122,11 +122,9 @@ class RefusedRequestAdmin(LogAdmin):
         yield "Request id", format_html("{} {}", copyable(id.hex), among)
         if row.response_text != reason(request, row):
             yield "Response", row.response_text
-        may_differ = row.others > 0 or row.status == 503  # in their paths
-        several = may_differ and row.requests > 1
-        yield "Document", "" if several else document_of(row)
+        yield "Document", "" if row.others else document_of(row)
         sent = format_html("<code>{} {}</code>", row.method, isolated(row.path))
-        yield "First request" if several else "Request", sent
+        yield "First request" if row.others else "Request", sent
 
 
 def most_of_a_day() -> list[Any]:

@@ -78,7 +78,7 @@ def fold(row: RefusedRequest, into: Rows) -> RefusedRequest:
     path = "" if row.status == 503 else row.path  # an outage is one thing, whatever was asked for
     what = (row.status, row.reason, path, row.key_prefix, row.sent_digest)
     if found := rows.get(what):
-        found.others += row.others
+        found.others += row.others if row.path == found.path else row.requests
     else:
         alike = [each for each in rows.values() if each.status == row.status]
         likest = [each for each in alike if each.reason == row.reason]

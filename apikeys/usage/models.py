@@ -57,8 +57,8 @@ class RefusedRequest(models.Model):
     """Responses of the API with a status of 400 or above, and the true reason for them.
 
     A row's requests are of one minute, of one key or of a network without a key, and have the same
-    status, reason and path; a 503 has the same row whatever its path. Its other columns are of the
-    request that was written first. But `others` of them differ, for which there was no row.
+    status, reason and path; its other columns are of the request that was written first. But
+    `others` of them differ: those for which there was no row, and 503s of other paths.
     """
 
     created_at = models.DateTimeField()  # of the first response

@@ -19,7 +19,6 @@ from apikeys.usage.models import KeyUsage, RefusedRequest
 from config.console.charts import Bar, bar_chart
 from config.console.formatting import Bad, Quiet
 from config.console.links import REFUSED, filtered, key_link
-from workspaces import mails
 
 MOST, LATEST = 60, 5  # kinds of refused requests, and those on the start page
 STATUSES = {429: "over the limit", 500: "500, errors of ours", 503: "503, out of reach"}
@@ -135,8 +134,7 @@ def needs_a_look(visible: Q, *, own: bool) -> Iterator[tuple[UUID, str, SafeStri
         kind = Quiet if is_over else SafeString
         if row.status == 401:
             kind = Bad
-        told = "" if own else mails.told("by e-mail" if row.status == 401 else "")
-        context = {"row": row, "who": key_link(row, REFUSED, own=own), "told": told}
+        context = {"row": row, "who": key_link(row, REFUSED, own=own)}
         context["state"] = getattr(kind, "state", "warn")
         why = render_to_string("admin/usage/look.html", context)
         yield row.workspace_id, row.workspace_name, kind(why)

@@ -226,14 +226,16 @@ def test_ended_key_that_is_still_used_is_named_and_its_requests_are_refused_ones
     assert page_of(acme.key) in line
     figures = "last 30 days (UTC) requests 3 downloads 0 refused or failed 3"
     assert f"Acme, {figures}" in text_of(page)
-    keys = text_of(html(signed_in(acme.admin).get(staff.KEYS)))
-    assert "3 requests, 3 refused or failed just now" in keys
     key = text_of(html(signed_in(acme.admin).get(page_of(acme.key))))
     assert "Last request 127.0.0.1 just now" in key  # where it is still used
     text = text_of(start(staff.operator()))
-    assert f"Acme {named}: give that program another key. This is for its" in text
+    assert f"Acme {named}: give that program another key." in text
     assert "last 24 hours requests 4 refused or failed 4 over the limit 0" in text
     assert f"Requests with any key, {figures}" in text
+    refused(**of_key(acme, status=429, requests=9))  # of more requests, but less urgent
+    page = html(signed_in(acme.admin).get(staff.KEYS))
+    assert "3 requests, 3 refused or failed just now" in text_of(page)
+    assert re.findall(r'<li class="(\w+)">', page) == ["bad", "warn"]
     acme.key.delete_by(by=acme.admin)
     assert "still used" not in start(acme.admin)
 
@@ -251,8 +253,7 @@ def test_start_page_of_support_names_workspaces_that_need_a_look_and_then_all_is
     staff.member(umbrella.workspace, sam.username, "ADMIN")
     text = text_of(start(sam))
     assert "2 workspaces need a look: Acme , Freebie The rest is well." in text
-    assert "CRM began to fail just now : the connection was refused. This is for its" in text
-    assert "as Retry-After says. This is for its admins, who are told on their start page." in text
+    assert "CRM began to fail just now : the connection was refused." in text
     assert "Umbrella 150 × 404" in text  # hours ago
     page = html(signed_in(sam).get(page_of(acme.workspace)))
     assert re.search(r'<li class="bad">.*Failing.* <a href="/admin/webhooks/', page)

@@ -262,11 +262,12 @@ def test_outage_is_one_row_whatever_was_asked_for(
     way_to_storage.refuse()
     responses = [acme.get(f"/documents/{each.pk}/download") for each in documents]
     row = row_of(responses[0], flusher)
-    assert (row.requests, row.reason) == (3, "object storage is out of reach")
+    assert (row.requests, row.others, row.reason) == (3, 2, "object storage is out of reach")
     ids = [response.headers["request-id"] for response in responses]
     assert [each.hex for each in row.request_ids] == ids
     opened = text_of(body(sam.get(f"{REFUSED}?request_id__exact={ids[2]}&open={row.pk}")))
     assert f"Request id {ids[2]} one of 3" in opened
+    assert f"{row.path}, and 2 other requests" in opened
     assert f"First request GET {row.path}" in opened
     assert documents[0].title not in opened
     for url in (REFUSED, page_of(acme.key)):
@@ -483,7 +484,8 @@ def test_workspace_needs_a_look_if_a_key_is_refused_a_hundred_times_a_day(
     sam = signed_in(support())
     text = text_of(body(sam.get(START)))
     assert "1 workspace needs a look: Acme The rest is well." in text
-    assert f"Acme {named} : {why} This is for its admins, who are told on their" in text
+    assert "Their admins repair it: they read the same on their own start page. Name" in text
+    assert f"Acme {named} : {why}" in text
     RefusedRequest.objects.update(last_at=timezone.now() - timedelta(minutes=61))
     text = text_of(body(sam.get(START)))
     assert "needs a look" not in text

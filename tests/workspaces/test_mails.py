@@ -126,15 +126,6 @@ def ended_key_is_used(acme: Tenant) -> str:
     return f"A key that has ended is used: {acme.key}"
 
 
-def test_staff_read_how_the_admins_are_told(acme: Tenant) -> None:
-    webhook_fails(acme)
-    refused(status=401, **vars(acme.key.snapshot()))
-    sam = staff.signed_in(User.objects.get(username="sam@support.example"))
-    page = body(sam.get(staff.START))
-    assert page.count("This is for its admins, who are told by e-mail") == 2
-    assert "told by e-mail after an hour." in page
-
-
 def test_key_that_was_rolled_ends_without_an_email(acme: Tenant) -> None:
     acme.key.roll(by=acme.admin, ends_in=timedelta(days=1))
     notify()

@@ -28,7 +28,6 @@ from events.webhooks.admin.deliveries import held, is_due, reason, unsent
 from events.webhooks.models import PENDING, UNDELIVERED, Attempt, Delivery, DeliveryState, Endpoint
 from events.webhooks.monitoring import PROCESS
 from events.webhooks.policy import FAILING_DAYS, KEEP
-from workspaces import mails
 from workspaces.api_access import access_warning
 
 SHOWN = 20  # deliveries
@@ -132,8 +131,7 @@ class EndpointAdmin(ScopedAdmin):
     def needs_a_look(self, request: HttpRequest) -> Iterable[tuple[UUID, str, SafeString]]:
         for each in Endpoint.objects.failing().filter(scope_of(request).visible())[:MOST_NAMED]:
             name = format_html("<b>Webhook {}</b>", page_link(ENDPOINT, each.name, each.pk))
-            told = mails.told("by e-mail after an hour") if scope_of(request).everything else ""
-            text = format_html("{} {}. {}", pill("bad", "Failing"), began(each, name), told)
+            text = format_html("{} {}.", pill("bad", "Failing"), began(each, name))
             yield each.workspace_id, each.workspace.name, Bad(text)
 
     def as_rows(self, objects: Iterable[Endpoint]) -> Iterable[dict[str, Any]]:
