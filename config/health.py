@@ -142,6 +142,7 @@ def checks() -> Checks:
     if seconds > SECONDS and all(each.obj != part for each in problems):
         text = f"There has been no response for {seconds:.0f} seconds."
         problems.insert(0, Error(text, "See whether it runs, and can be reached.", part))
+        _known = _known._replace(problems=problems)  # also while the checks look at others
     facts = [each for each in _known.facts if each.obj != part]
     return _known._replace(problems=problems, facts=facts, well=[], running=True)
 

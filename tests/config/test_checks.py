@@ -7,6 +7,7 @@ import ssl
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from html import unescape
@@ -217,6 +218,8 @@ def test_pages_name_the_part_that_is_silent_and_keep_what_was_found_before(
         assert " is well" not in said
         assert (at in html) == ("PostgreSQL" in said) == (url == PAGE)
         assert "The bucket is" not in said
+    health.asked[health._NAME] = "rate limit", time.monotonic()  # the run goes on
+    assert re.search(silent, unescape(text_of(body(ada.get(START)))))
     way_to_storage.refuse()
     assert eventually(lambda: health._last is not None and health._last.done())
     way_to_storage.restore()
