@@ -62,11 +62,11 @@ def wrong_seals(found: state.State) -> Found:
         yield Error(text, "Find out who: `manage.py verify_audit` says more.", AUDIT_LOG)
     # Where a timer or somebody starts the sealer, no process is missing.
     if newest(Action.COMMAND_RUN, detail__startswith=state.BEGAN) and not processes(state.PROCESS):
-        text = "No process seals its entries; nothing would show a change."
+        text = "No process seals its entries; nothing would show a change of new ones."
         yield Error(text, look_at("seal"), AUDIT_LOG)
     elif state.LATE_SECONDS < found.unsealed_seconds < inf:
         minutes = f"{found.unsealed_seconds // 60:,.0f} minutes"
-        text = f"Entries have waited to be sealed for {minutes}; nothing would show a change."
+        text = f"Entries have waited to be sealed for {minutes}; nothing would show their change."
         yield Error(text, look_at("seal"), AUDIT_LOG)
 
 

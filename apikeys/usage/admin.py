@@ -52,10 +52,10 @@ class RefusedRequestAdmin(LogAdmin):
     """Which requests were refused, and why: the answer to a quoted Request-Id."""
 
     empty_text = (
-        "Nothing matches: refused requests of the last 30 days are kept. Of a key’s requests with "
-        "one reason, the first 60 Request-Ids of a minute are kept; the others are only counted: "
-        "look for the key. A request without a valid key is of no workspace: only support staff "
-        "see it."
+        "Nothing matches: refused requests of the last 30 days are kept, and listed after some "
+        "seconds. Of a key’s requests with one reason, the first 60 Request-Ids of a minute are "
+        "kept; the others are only counted: look for the key. A request without a valid key is of "
+        "no workspace: only support staff see it."
     )
     menu_position = 29  # before the audit log; of an address, the box leads to the log first
     in_menu = False  # the audit log leads here

@@ -128,7 +128,7 @@ def test_a_process_that_seals_no_more_is_missed_at_once(
     transactional_db: None, tmp_path: Path
 ) -> None:
     """Where none has begun, such as with a timer, none is missed. One fault is one error."""
-    missing = "No process seals its entries; nothing would show a change."
+    missing = "No process seals its entries; nothing would show a change of new ones."
     seals.written()
     seals.seal()
     assert errors() == []
