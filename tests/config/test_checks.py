@@ -218,7 +218,7 @@ def test_pages_name_the_part_that_is_silent_and_keep_what_was_found_before(
         assert " is well" not in said
         assert (at in html) == ("PostgreSQL" in said) == (url == PAGE)
         assert "The bucket is" not in said
-    health.asked[health._NAME] = "rate limit", time.monotonic()  # the run goes on
+    checks.asked[health._NAME] = "rate limit", time.monotonic()  # the run goes on
     assert re.search(silent, unescape(text_of(body(ada.get(START)))))
     way_to_storage.refuse()
     assert eventually(lambda: health._last is not None and health._last.done())
