@@ -228,7 +228,8 @@ class AuditEntryAdmin(LogAdmin):
             record(Action.LOG_EXPORTED, by=by, workspace=workspace, detail=detail)
             return csv_lines(lists.batches(form.ranges(self.get_queryset(request)), BATCH))
 
-        parts = (workspace and workspace.workspace_name, form.days(), form.cleaned_data["zone"])
+        days = form.days() and f"{form.days()} {form.cleaned_data['zone']}"
+        parts = (workspace and workspace.workspace_name, days)
         words = slugify("-".join(part.replace("/", "-") for part in parts if part))
         name = f"audit-log-{words[:120]}.csv"
         return send(request, make, name=name, content_type="text/csv; charset=utf-8")

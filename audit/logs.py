@@ -25,7 +25,6 @@ class LogAdmin(ScopedAdmin):
     list_class = FilteredList
     filter_form: type[LogFilter] = LogFilter
     is_log = True
-    list_per_page = 25  # a row has three lines on a phone
     empty_text = "Nothing matches."
     finds: Mapping[Kind, Sequence[str]] = {}  # the filters that a text may be of, in turn
 

@@ -132,7 +132,7 @@ class DocumentList(FilteredList):
     def empty_text(self) -> str:
         if self.older:
             return "Nothing matches on this page. Older documents may match."
-        if any(self.chips()):
+        if any(label != "Workspace" for label, *_ in self.chips()):
             return "Nothing matches all of these filters."
         if text := self.form.cleaned_data.get("q"):
             return f"“{text}” is in no title, and is no recipient’s e-mail. Names are not searched."

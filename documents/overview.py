@@ -20,7 +20,7 @@ COLOURS = {  # from left to right
     DocumentStatus.DRAFT: "p3",
     DocumentStatus.DECLINED: "p4",
     DocumentStatus.EXPIRED: "p4",
-    DocumentStatus.CANCELLED: "p4",
+    DocumentStatus.CANCELLED: "p3",
 }
 
 

@@ -17,7 +17,7 @@ from apikeys.usage import report
 from apikeys.usage.models import KeyUsage
 from audit.scope import Scope, ScopedAdmin, own_scope
 from config.console.base import ADMINS
-from config.console.formatting import Bad
+from config.console.formatting import Bad, Quiet
 from config.console.identify import Kind
 
 SHOWN = 5  # keys on the start page, and warnings of each kind
@@ -69,7 +69,7 @@ class ApiKeyAdmin(ScopedAdmin):
         keys = ApiKey.objects.filter(workspace=workspace).order_by("expires_at", "-created_at")
         of_keys = Q(key_id__in=keys.values("pk"))
         refused: list[str] = [why for _, _, why in report.needs_a_look(of_keys, own=True)]
-        refused.sort(key=lambda why: not isinstance(why, Bad))  # these first
+        refused.sort(key=lambda why: [Bad, SafeString, Quiet].index(type(why)))
         return {
             "API access": refusals(workspace),
             "refused programs": refused[:SHOWN],

@@ -52,10 +52,10 @@ class RefusedRequestAdmin(LogAdmin):
     """Which requests were refused, and why: the answer to a quoted Request-Id."""
 
     empty_text = (
-        "Nothing matches: refused requests of the last 30 days are kept, and listed after some "
-        "seconds. Of a key’s requests with one reason, the first 60 Request-Ids of a minute are "
-        "kept; the others are only counted: look for the key. A request without a valid key is of "
-        "no workspace: only support staff see it."
+        "None. Refused requests are listed after some seconds, and kept for 30 days. Of a key’s "
+        "requests with one reason, the first 60 Request-Ids of a minute are kept; the others are "
+        "only counted: look for the key. Those without a valid key are of no workspace: only "
+        "support staff see them."
     )
     menu_position = 29  # before the audit log; of an address, the box leads to the log first
     in_menu = False  # the audit log leads here
@@ -119,6 +119,7 @@ class RefusedRequestAdmin(LogAdmin):
         asked = parsed(request.GET.get("request_id__exact", ""))
         id = asked if asked in row.request_ids else row.request_ids[0]
         among = f"one of {row.requests:,}" if row.requests > 1 else ""
+        among += "; of their paths, the first is kept" if row.others else ""
         yield "Request id", format_html("{} {}", copyable(id.hex), among)
         if row.response_text != reason(request, row):
             yield "Response", row.response_text

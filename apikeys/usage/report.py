@@ -28,7 +28,7 @@ SUMMED, GREATEST = ("ok", "errors", "limited", "downloads"), ("busiest", "last_a
 NAMES = {"successful": "ok", "refused or failed": "warn"}  # of bars, and their colours
 BY_FAULT = {"successful": "ok", "refused": "warn", "failed with 5xx": "bad"}
 # A key's refusals for which its workspace needs a look.
-LOOKS = Q(status__in=[401, 403, 429]) | Q(requests__gte=100)
+LOOKS = Q(status__in=[401, 402, 403, 429]) | Q(requests__gte=100)
 
 
 def last_days() -> list[date]:
@@ -130,11 +130,12 @@ def needs_a_look(visible: Q, *, own: bool) -> Iterator[tuple[UUID, str, SafeStri
     rows = refused_within(days=1).filter(visible, status__lt=500, key_id__isnull=False)
     texts = StringAgg("response_text", " ", distinct=True)
     for row in kinds(rows, *OF_KEY, "status", having=LOOKS, response_text=texts):
-        is_over = row.status == 403 or row.last_at < timezone.now() - timedelta(hours=1)
-        kind = Quiet if is_over else SafeString
-        if row.status == 401:
-            kind = Bad
-        context = {"row": row, "who": key_link(row, REFUSED, own=own)}
+        is_over = row.last_at < timezone.now() - timedelta(minutes=5)
+        if row.status == 401:  # somebody has to act, also later
+            kind = SafeString if is_over else Bad
+        else:
+            kind = Quiet if is_over or row.status in (402, 403) else SafeString
+        context = {"row": row, "who": key_link(row, REFUSED, own=own), "is_over": is_over}
         context["state"] = getattr(kind, "state", "warn")
         why = render_to_string("admin/usage/look.html", context)
         yield row.workspace_id, row.workspace_name, kind(why)

@@ -43,7 +43,7 @@ class SectionAdmin(admin.ModelAdmin):  # type: ignore[type-arg] # generic only i
     links: tuple[str, ...] = ()  # the filters that only links set
     show_facets = admin.ShowFacets.NEVER
     actions = None
-    list_per_page = 50
+    list_per_page = 25  # a log's row has three lines on a phone
 
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         site: Any = self.admin_site

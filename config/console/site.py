@@ -132,7 +132,7 @@ class ConsoleSite(admin.AdminSite):
                 else:
                     lines.append(Bad(line) if each.is_serious() else line)
         if checks.running:
-            text = "<span data-live>The checks are running.</span> Until then, errors are of {}."
+            text = "<span data-live>The checks are running</span>; their last results are of {}."
             lines.append(Quiet(format_html(text, clock_tag(checks.at))))
         return lines
 

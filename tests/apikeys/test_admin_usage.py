@@ -13,7 +13,7 @@ from django.db import OperationalError
 from django.test import Client
 from django.utils import timezone
 
-from apikeys.usage.models import no_hours
+from apikeys.usage.models import RefusedRequest, no_hours
 from config.api.errors import ApiError
 from events.webhooks.models import Endpoint
 from tests.support import factories, staff
@@ -84,7 +84,7 @@ def test_request_of_a_deleted_or_mistyped_key_is_for_support_and_admins_are_told
     reason = "which was deleted at" if deleted else "but the rest differs"
     assert reason in html(sam.get(f"{staff.REFUSED}{query}"))
     assert seen(ada, query) == seen(ada) == []
-    assert "only support staff see it" in html(ada.get(f"{staff.REFUSED}{query}"))
+    assert "only support staff see them" in html(ada.get(f"{staff.REFUSED}{query}"))
 
 
 def test_opened_request_says_each_thing_once_and_names_its_document_unless_that_is_foreign(
@@ -186,7 +186,7 @@ def test_start_page_of_an_admin_has_a_chart_of_own_workspaces(
     )
     assert f"Acme, last 30 days (UTC) {figures}" in text
     assert f"6 × 429 {acme.key.prefix}… Acme sync was over the limit of its requests" in text
-    assert "in a minute, last just now : let that program wait as Retry-After says." in text
+    assert "in a minute, the last time just now : let that program wait as Retry-After" in text
     listed = text.partition("Keys, last 30 days")[2].partition("All keys")[0]
     assert f"{new} 0 never" in listed
     assert str(ended) not in listed
@@ -236,6 +236,10 @@ def test_ended_key_that_is_still_used_is_named_and_its_requests_are_refused_ones
     page = html(signed_in(acme.admin).get(staff.KEYS))
     assert "3 requests, 3 refused or failed just now" in text_of(page)
     assert re.findall(r'<li class="(\w+)">', page) == ["bad", "warn"]
+    RefusedRequest.objects.update(last_at=timezone.now() - timedelta(minutes=6))
+    page = html(signed_in(acme.admin).get(staff.KEYS))
+    assert "has ended and was used, the last time 6 minutes ago" in text_of(page)
+    assert re.findall(r'<li class="(\w+)">', page) == ["warn", "quiet"]
     acme.key.delete_by(by=acme.admin)
     assert "still used" not in start(acme.admin)
 

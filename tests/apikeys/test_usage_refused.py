@@ -472,7 +472,7 @@ def test_workspace_needs_a_look_if_a_key_is_refused_a_hundred_times_a_day(
     for tenant, number in ((acme, 40), (umbrella, 39)):
         refused(**vars(tenant.key.snapshot()), requests=60)
         refused(**vars(tenant.key.snapshot()), requests=number, path="/api/v1/documents/y")
-    named = f"100 × 404 {acme.key} is refused very often , last just now"
+    named = f"100 × 404 {acme.key} is refused very often , the last time just now"
     why = "There is no such document in this workspace. Correct that program."
     text = text_of(body(signed_in(acme.admin).get(START)))
     assert f"{named} : {why}" in text
@@ -486,15 +486,18 @@ def test_workspace_needs_a_look_if_a_key_is_refused_a_hundred_times_a_day(
     assert "1 workspace needs a look: Acme The rest is well." in text
     assert "Their admins repair it: they read the same on their own start page. Name" in text
     assert f"Acme {named} : {why}" in text
-    RefusedRequest.objects.update(last_at=timezone.now() - timedelta(minutes=61))
+    RefusedRequest.objects.update(last_at=timezone.now() - timedelta(minutes=6))
     text = text_of(body(sam.get(START)))
     assert "needs a look" not in text
-    assert f"Acme 100 × 404 {acme.key} is refused very often , last 1 hour ago : {why}" in text
+    assert f"{acme.key} is refused very often , the last time 6 minutes ago : {why}" in text
 
 
-def test_suspended_workspace_that_still_asks_needs_no_look(frozen: Tenant) -> None:
-    refused(**vars(frozen.key.snapshot()), status=403, requests=600)
-    asks = f"600 × 403 {frozen.key} still sends requests , though"
+@pytest.mark.parametrize("status", [402, 403])
+def test_workspace_without_access_that_still_asks_needs_no_look(
+    frozen: Tenant, status: int
+) -> None:
+    refused(**vars(frozen.key.snapshot()), status=status, requests=6)
+    asks = f"6 × {status} {frozen.key} was refused, as its workspace had no API access , the last"
     for user in (support(), frozen.admin):
         page = body(signed_in(user).get(START))
         assert asks in text_of(page)

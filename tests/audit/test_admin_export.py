@@ -9,6 +9,7 @@ import pytest
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 
 from audit import admin as audit_admin
 from audit import sending
@@ -161,6 +162,18 @@ def test_export_is_recorded_with_its_filters(
     found = re.search("workspace_id__exact=([^&]+)", query)
     assert str(entry.workspace_id) == (found[1] if found else "None")
     sent(response)
+
+
+def test_export_has_the_days_that_are_typed_and_the_period_of_a_link(sam: Client) -> None:
+    """Its button sends the form, whether or not the list shows what was typed."""
+    happened(created_at=timezone.now())
+    page = body(sam.get(HISTORY, {"within": "30d"}))
+    [button] = re.findall(r'<button form="filter"([^>]*)>Download as CSV', page)
+    assert f'formaction="{EXPORT}" name="within" value="30d"' in button
+    [form] = re.findall(r'(?s)<form [^>]*id="filter">.*?</form>', page)
+    names = set(re.findall('name="([a-z]+)"', form))
+    assert names >= {"since", "until", "zone", "kind"}
+    assert "within" not in names
 
 
 def test_export_has_the_days_of_a_zone_and_says_so_in_its_name(acme: Tenant, ada: Client) -> None:

@@ -386,7 +386,7 @@ def test_delivery_page_shows_the_body_and_every_attempt(hook: Endpoint, ada: Cli
         next_attempt_at=timezone.now() + timedelta(minutes=5),
     )
     html = body(ada.get(page_of(delivery)))
-    words = r"attempt 2 at [\d:]{8}: the connection was refused, again at [\d:]{8}"
+    words = r"the connection was refused, attempt 2 at [\d:]{8}, again at [\d:]{8}"
     assert re.search(words, strip_tags(html))
     assert "Pending, retrying" in html
     [sent] = re.findall(r"<pre[^>]*><code>([^<]*)", html)

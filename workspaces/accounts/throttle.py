@@ -89,7 +89,7 @@ def too_many(seconds: int) -> TooManyAttempts:
     request.notes.headers["Retry-After"] = str(seconds)
     number, unit = (seconds, "second") if seconds < 60 else (-(-seconds // 60), "minute")
     return TooManyAttempts(
-        f"Too many attempts. Try again in {number} {unit}{'' if number == 1 else 's'}."
+        f"Wait {number} {unit}{'' if number == 1 else 's'}, then try again. This limits guessing."
     )
 
 

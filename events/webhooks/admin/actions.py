@@ -157,7 +157,7 @@ class SwitchOn(EndpointAction, Button):
 class SendTestEvent(EndpointAction, Button):
     def run(self) -> str:
         services.send_test_event(self.endpoint, by=self.user)
-        return "A test event is sent as soon as possible."
+        return "A test event was created; this page shows what becomes of it."
 
 
 class SendFailedAgain(EndpointAction, Button):

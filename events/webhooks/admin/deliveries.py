@@ -28,7 +28,7 @@ from events.webhooks.models import TEST_EVENT, Attempt, Delivery, DeliveryState,
 from events.webhooks.monitoring import LATE_SECONDS, PROCESS, read_status
 from workspaces.api_access import access_warning
 
-SOON = "as soon as possible"
+SOON = "to be sent as soon as possible"
 COLOURS: dict[str, str] = {DeliveryState.DELIVERED: "ok", DeliveryState.FAILED: "bad"}
 
 
@@ -64,14 +64,13 @@ class DeliveryAdmin(LogAdmin):
 
     def line(self, request: HttpRequest, row: Any) -> lists.Line:
         word, colour, when = state_of(row)
+        title = row.document_title and page_link(DOCUMENT, row.document_title, row.document_id)
         attempts = [in_words(each) for each in row.attempt_set.all()]
-        parts = [
-            row.type,
-            row.document_title and page_link(DOCUMENT, row.document_title, row.document_id),
-            *attempts[-1:],
-            when,
-        ]
-        what = format_html_join(", ", "{}", ((part,) for part in parts if part))
+        which, why = (
+            format_html_join(", ", "{}", ((part,) for part in parts if part))
+            for parts in ([row.type, title], [*attempts[-1:], when])
+        )
+        what = format_html('<div>{}</div><div class="quiet">{}</div>', which, why)
         who = page_link(ENDPOINT, row.endpoint.name, row.endpoint_id)
         return lists.Line(word, colour, who, what)
 
@@ -122,7 +121,7 @@ def in_words(attempt: Attempt) -> str:
     if attempt.number == 1:
         return reason(attempt)
     at = clock_tag(attempt.started_at)
-    return format_html("attempt {} at {}: {}", attempt.number, at, reason(attempt))
+    return format_html("{}, attempt {} at {}", reason(attempt), attempt.number, at)
 
 
 def reason(attempt: Attempt) -> str:
