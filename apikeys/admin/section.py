@@ -69,7 +69,8 @@ class ApiKeyAdmin(ScopedAdmin):
         keys = ApiKey.objects.filter(workspace=workspace).order_by("expires_at", "-created_at")
         of_keys = Q(key_id__in=keys.values("pk"))
         refused: list[str] = [why for _, _, why in report.needs_a_look(of_keys, own=True)]
-        refused.sort(key=lambda why: [Bad, SafeString, Quiet].index(type(why)))
+        worst_first: list[Any] = [Bad, SafeString, Quiet]
+        refused.sort(key=lambda why: worst_first.index(type(why)))
         return {
             "API access": refusals(workspace),
             "refused programs": refused[:SHOWN],
