@@ -131,10 +131,9 @@ def needs_a_look(visible: Q, *, own: bool) -> Iterator[tuple[UUID, str, SafeStri
     texts = StringAgg("response_text", " ", distinct=True)
     for row in kinds(rows, *OF_KEY, "status", having=LOOKS, response_text=texts):
         is_over = row.last_at < timezone.now() - timedelta(minutes=5)
-        if row.status == 401:  # somebody has to act, also later
-            kind = SafeString if is_over else Bad
-        else:
-            kind = Quiet if is_over or row.status in (402, 403) else SafeString
+        # Of an ended key, somebody has to act later too.
+        now, later = (Bad, SafeString) if row.status == 401 else (SafeString, Quiet)
+        kind = later if is_over or row.status in (402, 403) else now
         context = {"row": row, "who": key_link(row, REFUSED, own=own), "is_over": is_over}
         context["state"] = getattr(kind, "state", "warn")
         why = render_to_string("admin/usage/look.html", context)

@@ -167,11 +167,11 @@ class FilteredList:
         """The filters that only chips show: labels, texts, and the URLs without them."""
         hidden = {"q", "zone", "kind", "workspace_id__exact" if self.one_workspace else ""}
         set_fields = [field for field in self.form if field.value()]
-        for field in set_fields:
-            if field.name in hidden:
-                continue
+        for field in [each for each in set_fields if each.name not in hidden]:
             text = self.form.in_words(field.name)
-            if field.name in NAMES and self.result_list:
-                text = NAMES[field.name].format(self.result_list[0])
+            if field.name in NAMES and self.form.is_valid():
+                alike = self.section.openable(self.request).filter(**{field.name: field.value()})
+                for row in self.result_list[:1] or alike[:1]:
+                    text = NAMES[field.name].format(row)
             others = {each.name: each.value() for each in set_fields if each.name != field.name}
             yield field.label, text, f"?{urlencode(others)}"

@@ -32,6 +32,8 @@ def test_documents_admin_shows_nothing_unasked_and_finds_titles_within_a_workspa
     within = f"workspace_id__exact={acme.workspace.pk}"
     assert shown(sam, f"?q=ahn+0&{within}", DOCUMENTS).result_list == [mine]
     assert shown(ada, "?q=ahn+0", DOCUMENTS).result_list == [mine]
+    text = text_of(body(sam.get(f"{DOCUMENTS}?q=zzz&{within}")))
+    assert "Workspace: Acme ✕ Clear all “zzz” is in no title" in text
     # The lease is deleted.
     assert set(shown(ada, "", DOCUMENTS).result_list) == {mine, *others}
     for id in (mine.pk, theirs.pk, f"the id {theirs.pk}, sent"):
