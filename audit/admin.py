@@ -117,7 +117,7 @@ class AuditLogFilter(lists.LogFilter):
         if values["within"]:
             parts.append(self.in_words("within"))
         if days := self.days():
-            parts.append(f"{days}, {values['zone']}")
+            parts.append(f"{days}, {values['zone'] or 'UTC'}")
         return ", ".join(parts)
 
     def days(self) -> str:
@@ -228,7 +228,7 @@ class AuditEntryAdmin(LogAdmin):
             record(Action.LOG_EXPORTED, by=by, workspace=workspace, detail=detail)
             return csv_lines(lists.batches(form.ranges(self.get_queryset(request)), BATCH))
 
-        days = form.days() and f"{form.days()} {form.cleaned_data['zone']}"
+        days = form.days() and f"{form.days()} {form.cleaned_data['zone'] or 'UTC'}"
         parts = (workspace and workspace.workspace_name, days)
         words = slugify("-".join(part.replace("/", "-") for part in parts if part))
         name = f"audit-log-{words[:120]}.csv"

@@ -135,5 +135,5 @@ class DocumentList(FilteredList):
         if any(label != "Workspace" for label, *_ in self.chips()):
             return "Nothing matches all of these filters."
         if text := self.form.cleaned_data.get("q"):
-            return f"“{text}” is in no title, and is no recipient’s e-mail. Names are not searched."
+            return f"No title or e-mail has “{text}”. Recipients’ names are not searched."
         return "No documents."

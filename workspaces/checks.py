@@ -12,10 +12,8 @@ from workspaces.models import Mail
 def emails() -> Found:
     """How long the oldest has waited since it was added: a failed attempt makes it due later."""
     waiting = Mail.objects.filter(due_at__isnull=False).order_by("created_at")
-    if settings.ON_LAPTOP:
-        yield Debug("They are not sent, but kept in the mailbox: `/admin/mailbox/`.")
-    elif not mails.available():
-        yield Debug("None is sent: `EMAIL_URL` names no mail server.")
+    if settings.ON_LAPTOP or not mails.available():
+        yield Debug("None is sent: `EMAIL_URL` names no mail server. `make run` has a mailbox.")
     elif oldest := waiting.first():
         late = timezone.now() - oldest.created_at > mails.RETRY
         longest = timesince(oldest.created_at, depth=1)

@@ -1,10 +1,9 @@
 """The section of the keys: their list, and what the start page has of them."""
 
-from collections import Counter
 from typing import Any
 
 from django.contrib import admin
-from django.db.models import Case, Q, QuerySet, Value, When
+from django.db.models import Case, F, Q, QuerySet, Value, When
 from django.http import HttpRequest
 from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
@@ -78,20 +77,13 @@ class ApiKeyAdmin(ScopedAdmin):
         }
 
     def panels(self, request: HttpRequest) -> list[SafeString]:
-        """Thirty days of the workspace, and of its keys, most used first."""
+        """Thirty days of the workspace, and of the keys that were used last."""
         workspace = own_scope(request).workspace
         usage = KeyUsage.objects.filter(workspace_id=workspace.pk)
-        requests = Counter[Any]()
-        for day in report.by_day(usage, "key_id"):
-            requests[day.key_id] += day.requests
-        keys = [
-            key
-            for key in self.get_queryset(request).order_by(*self.get_ordering(request))
-            if key.pk in requests or not key.state.has_ended
-        ]
-        keys.sort(key=lambda key: -requests[key.pk])
-        others = requests.total() - sum(requests[key.pk] for key in keys[:SHOWN])
+        found = self.get_queryset(request).exclude(ENDED, last_used_at=None)
+        keys = list(found.order_by(F("last_used_at").desc(nulls_last=True), "name")[:SHOWN])
+        others = report.total(report.by_day(usage.exclude(key_id__in=[key.pk for key in keys])))
         return [
             report.panel(usage, workspace.name, workspace_id__exact=workspace.pk),
-            render_to_string("admin/apikeys/panel.html", {"keys": keys[:SHOWN], "others": others}),
+            render_to_string("admin/apikeys/panel.html", {"keys": keys, "others": others.requests}),
         ]

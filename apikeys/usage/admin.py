@@ -105,7 +105,7 @@ class RefusedRequestAdmin(LogAdmin):
             which += f" with {row.key_prefix}…"
             others = "requests with other keys or paths"
         if row.path:
-            which += f", and {row.others:,} {others}" if row.others else ""
+            which = f"{row.others:,} {others}, and {which}" if row.others else which
             what = format_html('<div>{}</div><div class="quiet">{}</div>', what, isolated(which))
         return lists.Line(word, colour, who, what)
 
@@ -119,13 +119,12 @@ class RefusedRequestAdmin(LogAdmin):
         asked = parsed(request.GET.get("request_id__exact", ""))
         id = asked if asked in row.request_ids else row.request_ids[0]
         among = f"one of {row.requests:,}" if row.requests > 1 else ""
-        among += "; of their paths, the first is kept" if row.others else ""
         yield "Request id", format_html("{} {}", copyable(id.hex), among)
         if row.response_text != reason(request, row):
             yield "Response", row.response_text
         yield "Document", "" if row.others else document_of(row)
         sent = format_html("<code>{} {}</code>", row.method, isolated(row.path))
-        yield "First request" if row.others else "Request", sent
+        yield "First request, whose path alone is kept" if row.others else "Request", sent
 
 
 def most_of_a_day() -> list[Any]:

@@ -121,7 +121,7 @@ def test_box_looks_for_anything_else_as_a_title(acme: Tenant, ada: Client) -> No
     assert target(ada, "lease 0") == target(ada, "tenant@x.example") == page_of(lease)
     assert target(ada, "Tenant") == f"{DOCUMENTS}?q=Tenant"
     html = body(ada.get(target(ada, "Tenant")))
-    assert "“Tenant” is in no title, and is no recipient’s e-mail. Names are not searched." in html
+    assert "No title or e-mail has “Tenant”. Recipients’ names are not searched." in html
 
 
 def test_box_leads_an_admin_from_a_member_s_e_mail_to_the_documents_for_that_recipient(

@@ -184,8 +184,10 @@ def act(client: Client, membership: Membership, **form: str) -> Any:
 
 def test_members_are_made_admins_and_removed(acme: Tenant, ada: Client) -> None:
     bob = staff.member(acme.workspace, "bob@acme.example").memberships.get()
+    assert "Make bob@acme.example an admin of Acme?" in body(act(ada, bob, do="promote"))
+    assert not Membership.objects.admins().filter(pk=bob.pk).exists()
     for _ in range(2):
-        act(ada, bob, do="promote")
+        act(ada, bob, do="promote", confirmed="yes")
         assert Membership.objects.admins().filter(pk=bob.pk).exists()
     assert "Remove bob@acme.example from Acme?" in body(act(ada, bob, do="remove"))
     own = acme.workspace.memberships.get(user=acme.admin)

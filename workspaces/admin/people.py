@@ -36,11 +36,12 @@ class ChangeMember(PeoplePage, Button):
 
     def run(self) -> str | HttpResponse:
         member = self.form.cleaned_data["chosen"]
-        if self.request.POST.get("do") == "promote":
+        promotes = self.request.POST.get("do") == "promote"
+        if "confirmed" not in self.request.POST:
+            return self.ask(self.promotion(member) if promotes else self.removal(member))
+        if promotes:
             changes.make_admin(member, by=self.login)
             return f"{member.user} is an admin of {self.obj} now."
-        if "confirmed" not in self.request.POST:
-            return self.ask(self.removal(member))
         try:
             changes.remove_member(member, by=self.login)
         except changes.LastAdmin:
@@ -49,6 +50,14 @@ class ChangeMember(PeoplePage, Button):
                 "in. First make another member an admin, or invite one."
             ) from None
         return f"{member.user} was removed from {self.obj}."
+
+    def promotion(self, member: Membership) -> Prompt:
+        title = f"Make {member.user} an admin of {self.obj}"
+        text = (
+            "An admin sees its documents and its log, creates and ends its keys and webhooks, and "
+            "manages its members. To take that back, remove the member."
+        )
+        return Prompt(f"{title}?", title, [text], hidden=[("confirmed", "yes"), ("do", "promote")])
 
     def removal(self, member: Membership) -> Prompt:
         is_own = member.user == self.user

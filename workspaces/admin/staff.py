@@ -12,7 +12,7 @@ TEXTS = {
     "and how many keys it has, but not the keys; suspends workspaces and changes plans; and makes, "
     "changes and deactivates accounts, operators' too. Nobody can do more here.",
     "support": "Support staff see every workspace, its members, documents, webhooks, audit log and "
-    "refused requests, but not its keys. They change nothing.",
+    "refused requests, and how many keys it has, but not the keys. They change nothing.",
 }
 
 

@@ -106,10 +106,11 @@ class EndpointAdmin(ScopedAdmin):
         return super().get_queryset(request).filter(deleted_at=None)
 
     def find(self, request: HttpRequest, kind: Kind, text: str) -> str:
-        """Also by the whole host of the URL."""
-        if kind != Kind.HOST:
+        """Also by the whole name, or the whole host of the URL."""
+        field = {Kind.HOST: "host__iexact", Kind.TEXT: "label__iexact"}.get(kind)
+        if field is None:
             return super().find(request, kind, text)
-        return self.url_of_found(self.get_queryset(request).filter(host__iexact=text), text)
+        return self.url_of_found(self.get_queryset(request).filter(**{field: text}), text)
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return own_scope(request).workspace is not None
@@ -194,7 +195,7 @@ def failure(endpoint: Endpoint, subject: str) -> SafeString:
         at = format_html("at {}", clock_tag(waits[0])) if waits[0] > timezone.now() else "due now"
         following = format_html(" The next attempt is {}.", at)
     return format_html(
-        "{}. {} deliver{}.{} After {} days without success, the webhook is switched off.",
+        "{}. {} deliver{}.{} Repair the receiver: after {} days of failing, it is switched off.",
         began(endpoint, subject),
         number,
         pluralize(len(waits), "y waits,ies wait"),
