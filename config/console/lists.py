@@ -172,7 +172,7 @@ class FilteredList:
                 log = "webhooks.Delivery" if "endpoint" in field.name else "audit.AuditEntry"
                 section = self.section.admin_site.get_model_admin(apps.get_model(log))
                 alike = section.openable(self.request).filter(**{field.name: field.value()})
-                for row in self.result_list[:1] or alike[:1]:
+                for row in self.result_list[:1] or alike.order_by("-created_at", "-id")[:1]:
                     text = NAMES[field.name].format(row)
             others = {each.name: each.value() for each in set_fields if each.name != field.name}
             yield field.label, text, f"?{urlencode(others)}"

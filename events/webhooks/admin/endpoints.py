@@ -195,7 +195,7 @@ def failure(endpoint: Endpoint, subject: str) -> SafeString:
         at = format_html("at {}", clock_tag(waits[0])) if waits[0] > timezone.now() else "due now"
         following = format_html(" The next attempt is {}.", at)
     return format_html(
-        "{}. {} deliver{}.{} Repair the receiver: after {} days of failing, it is switched off.",
+        "{}. {} deliver{}.{} Repair the receiver: after {} days, the webhook is switched off.",
         began(endpoint, subject),
         number,
         pluralize(len(waits), "y waits,ies wait"),
