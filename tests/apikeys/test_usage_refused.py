@@ -23,7 +23,7 @@ from tests.support.database import waiting_for_lock
 from tests.support.factories import Tenant, uid
 from tests.support.proxy import Proxy
 from tests.support.server import eventually
-from tests.support.staff import REFUSED, START, body, signed_in, support
+from tests.support.staff import REFUSED, START, body, shown, signed_in, support
 from tests.support.usage import Usage, find_request, numbers, refused, usage_of
 
 
@@ -502,3 +502,13 @@ def test_workspace_without_access_that_still_asks_needs_no_look(
         page = body(signed_in(user).get(START))
         assert asks in text_of(page)
         assert '<li class="warn">' not in page
+
+
+def test_chips_name_what_an_empty_list_is_of_to_those_who_may_know_it(
+    acme: Tenant, umbrella: Tenant, sam: Client, ada: Client
+) -> None:
+    within = f"workspace_id__exact={acme.workspace.pk}&key_id__exact={acme.key.pk}"
+    chips = [text for _, text, _ in shown(sam, f"?{within}", REFUSED).chips()]
+    assert chips == ["Acme", f"{acme.key.prefix}… Acme sync"]
+    [(_, text, _)] = shown(ada, f"?key_id__exact={umbrella.key.pk}", REFUSED).chips()
+    assert text == str(umbrella.key.pk)
