@@ -145,9 +145,12 @@ class AuditEntryAdmin(LogAdmin):
         return AuditLogFilter(request.GET, scope_of(request).everything)
 
     def warnings(self, request: HttpRequest) -> list[str]:
-        """What the checks have found of the log, as on the start page."""
+        """What the checks have found of the log, and for staff, why a key needs a look."""
         site: Any = self.admin_site
-        return list(site.lines(request, health.checks().of(AUDIT_LOG)))
+        key = request.GET.get("key_id__exact")
+        looks = site.needs_a_look(request).values() if key else ()
+        of_key = [why for _, reasons in looks for why in reasons if key in why]
+        return [*site.lines(request, health.checks().of(AUDIT_LOG)), *of_key]
 
     def panels(self, request: HttpRequest) -> list[SafeString]:
         """The last changes of the workspace that is looked at."""

@@ -1,6 +1,6 @@
 """What a user may see, and the one workspace that an admin looks at; checked for every request."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,6 +16,7 @@ from django.http import Http404, HttpRequest, HttpResponseRedirect
 from django.urls import reverse
 
 from config.console.base import ADMINS, READ_ALL, SectionAdmin, request_user
+from config.console.identify import Kind
 from config.console.links import parsed
 
 WORKSPACE = "workspace_id__exact"  # the URL parameter
@@ -109,6 +110,7 @@ class ScopedAdmin(SectionAdmin):
 
     seen_by: Sequence[str] = (READ_ALL, ADMINS)
     links = (WORKSPACE,)
+    found_by: Mapping[Kind, str] = {}  # what the box in the header compares with a text
 
     def scope(self, request: HttpRequest) -> Scope:
         return scope_of(request)
@@ -118,6 +120,11 @@ class ScopedAdmin(SectionAdmin):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         return self.rows(request).filter(self.scope(request).condition())
+
+    def find(self, request: HttpRequest, kind: Kind, text: str) -> str:
+        if field := self.found_by.get(kind):
+            return self.url_of_found(self.openable(request).filter(**{field: text}), text)
+        return super().find(request, kind, text)
 
     def rows(self, request: HttpRequest) -> QuerySet[Any]:
         """The rows of every workspace, with what a page needs of them."""

@@ -32,6 +32,7 @@ class ApiKeyAdmin(ScopedAdmin):
     add_text = "Create a key"
     search_fields = ["name", "prefix"]
     search_help_text = "Any part of a name, or the first characters"
+    found_by = {Kind.KEY: "prefix", Kind.TEXT: "name__iexact"}
     pages = {
         "add": CreateKey,
         "change": KeyPage,
@@ -50,12 +51,6 @@ class ApiKeyAdmin(ScopedAdmin):
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """The form says which plans have keys."""
         return self.has_view_permission(request)
-
-    def find(self, request: HttpRequest, kind: Kind, text: str) -> str:
-        by = {Kind.KEY: {"prefix": text}, Kind.TEXT: {"name__iexact": text}}.get(kind)
-        if by is None:
-            return super().find(request, kind, text)
-        return self.url_of_found(self.openable(request).filter(**by), text)
 
     def get_ordering(self, request: HttpRequest) -> Any:
         return [Case(When(ENDED, then=Value(1)), default=Value(0)), "-created_at", "-id"]

@@ -23,7 +23,7 @@ from tests.support.database import waiting_for_lock
 from tests.support.factories import Tenant, uid
 from tests.support.proxy import Proxy
 from tests.support.server import eventually
-from tests.support.staff import REFUSED, START, body, shown, signed_in, support
+from tests.support.staff import HISTORY, REFUSED, START, body, shown, signed_in, support
 from tests.support.usage import Usage, find_request, numbers, refused, usage_of
 
 
@@ -486,6 +486,9 @@ def test_workspace_needs_a_look_if_a_key_is_refused_a_hundred_times_a_day(
     assert "1 workspace needs a look: Acme The rest is well." in text
     assert "Their admins read the same on their own start page. Name" in text
     assert f"Acme {named} : {why}" in text
+    for key in (acme.key, umbrella.key):
+        log = text_of(body(sam.get(HISTORY, {"key_id__exact": str(key.pk)})))
+        assert (named in log) == (key == acme.key)
     RefusedRequest.objects.update(last_at=timezone.now() - timedelta(minutes=6))
     text = text_of(body(sam.get(START)))
     assert "needs a look" not in text

@@ -92,6 +92,7 @@ class EndpointAdmin(ScopedAdmin):
     ordering = ("-created_at", "-id")
     search_fields = ("label", "host")
     search_help_text = "A part of a name, or of a host"
+    found_by = {Kind.HOST: "host__iexact", Kind.TEXT: "label__iexact"}
 
     def rows(self, request: HttpRequest) -> QuerySet[Endpoint]:
         """With the hosts of their URLs; what follows them may be a secret."""
@@ -104,13 +105,6 @@ class EndpointAdmin(ScopedAdmin):
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         """Deleted ones have their pages, to which the log leads."""
         return super().get_queryset(request).filter(deleted_at=None)
-
-    def find(self, request: HttpRequest, kind: Kind, text: str) -> str:
-        """Also by the whole name, or the whole host of the URL."""
-        field = {Kind.HOST: "host__iexact", Kind.TEXT: "label__iexact"}.get(kind)
-        if field is None:
-            return super().find(request, kind, text)
-        return self.url_of_found(self.get_queryset(request).filter(**{field: text}), text)
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return own_scope(request).workspace is not None
