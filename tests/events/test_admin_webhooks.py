@@ -256,6 +256,7 @@ def test_webhook_failed_deliveries_are_sent_again(hook: Endpoint, ada: Client) -
     three = [webhooks.failed(hook), webhooks.failed(hook), waiting]
     accepted = webhooks.delivered(hook)
     test = webhooks.failed(hook, type=TEST_EVENT)
+    assert "Failed" in body(ada.get(HOOKS))  # its last event, a test
     assert "Send all undelivered again" in body(ada.get(page_of(hook)))
     html = body(ada.post(page_of(hook, "again"), follow=True))
     assert "3 deliveries are sent again as soon as possible." in html

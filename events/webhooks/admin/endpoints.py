@@ -99,8 +99,9 @@ class EndpointAdmin(ScopedAdmin):
         newest = Delivery.objects.filter(endpoint=OuterRef("pk")).order_by(*NEWEST_FIRST)
         pattern = Value("^https?://(?:[^/?#]*@)?([^:/?#]+)")
         host = Func("url", pattern, function="substring", output_field=CharField())
+        last, became = (Subquery(newest.values(name)[:1]) for name in ("created_at", "state"))
         rows: QuerySet[Endpoint] = super().rows(request).select_related("workspace")
-        return rows.annotate(host=host, last=Subquery(newest.values("created_at")[:1]))
+        return rows.annotate(host=host, last=last, became=became)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         """Deleted ones have their pages, to which the log leads."""
