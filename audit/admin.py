@@ -117,15 +117,16 @@ class AuditLogFilter(lists.LogFilter):
         if values["within"]:
             parts.append(self.in_words("within"))
         if days := self.days():
-            parts.append(f"{days}, {values['zone'] or 'UTC'}")
+            parts.append(days)
         return ", ".join(parts)
 
     def days(self) -> str:
-        """The days as they were typed: "from 2026-11-01 to 2026-11-30 inclusive"."""
+        """The days as they were typed: "from 2026-11-01 to 2026-11-30 inclusive, UTC"."""
         since, until = self.cleaned_data["since"], self.cleaned_data["until"]
         first = f"from {since}" if since else ""
         last = f"to {until} inclusive" if until else ""
-        return f"{first} {last}".strip()
+        days = f"{first} {last}".strip()
+        return f"{days}, {self.cleaned_data['zone'] or 'UTC'}" if days else ""
 
 
 @admin.register(AuditEntry)
@@ -231,8 +232,7 @@ class AuditEntryAdmin(LogAdmin):
             record(Action.LOG_EXPORTED, by=by, workspace=workspace, detail=detail)
             return csv_lines(lists.batches(form.ranges(self.get_queryset(request)), BATCH))
 
-        days = form.days() and f"{form.days()} {form.cleaned_data['zone'] or 'UTC'}"
-        parts = (workspace and workspace.workspace_name, days)
+        parts = (workspace and workspace.workspace_name, form.days())
         words = slugify("-".join(part.replace("/", "-") for part in parts if part))
         name = f"audit-log-{words[:120]}.csv"
         return send(request, make, name=name, content_type="text/csv; charset=utf-8")

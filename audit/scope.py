@@ -110,7 +110,8 @@ class ScopedAdmin(SectionAdmin):
 
     seen_by: Sequence[str] = (READ_ALL, ADMINS)
     links = (WORKSPACE,)
-    found_by: Mapping[Kind, str] = {}  # what the box in the header compares with a text
+    found_by: Mapping[Kind, str] = {}  # what the box in the header compares with a text,
+    findable = Q()  # of these rows
 
     def scope(self, request: HttpRequest) -> Scope:
         return scope_of(request)
@@ -123,7 +124,8 @@ class ScopedAdmin(SectionAdmin):
 
     def find(self, request: HttpRequest, kind: Kind, text: str) -> str:
         if field := self.found_by.get(kind):
-            return self.url_of_found(self.openable(request).filter(**{field: text}), text)
+            rows = self.openable(request).filter(self.findable, **{field: text})
+            return self.url_of_found(rows, text)
         return super().find(request, kind, text)
 
     def rows(self, request: HttpRequest) -> QuerySet[Any]:

@@ -130,7 +130,7 @@ def checks() -> Checks:
     if last is not None and last.done():
         _known = last.result()
     if last is None or (last.done() and timezone.now() - _known.at > KEPT):
-        asked[_NAME] = "database", time.monotonic()  # of which the first statement asks
+        asked[_NAME] = "database", time.monotonic()  # until a check names another part
         last = _last = _checks_thread.submit(_run)
         _wait_until = time.monotonic() + WAIT_SECONDS
     wait([last], max(0, _wait_until - time.monotonic()))
@@ -142,7 +142,7 @@ def checks() -> Checks:
     if seconds > SECONDS and all(each.obj != part for each in problems):
         text = f"There has been no response for {seconds:.0f} seconds."
         problems.insert(0, Error(text, "See whether it runs, and can be reached.", part))
-        _known = _known._replace(problems=problems)  # also while the checks look at others
+        _known = _known._replace(problems=problems)  # until this run has ended
     facts = [each for each in _known.facts if each.obj != part]
     return _known._replace(problems=problems, facts=facts, well=[], running=True)
 

@@ -132,8 +132,8 @@ class DocumentList(FilteredList):
     def empty_text(self) -> str:
         if self.older:
             return "Nothing matches on this page. Older documents may match."
-        if any(label != "Workspace" for label, *_ in self.chips()):
+        if any(label != "Workspace" for label, *_ in self.chips):
             return "Nothing matches all of these filters."
         if text := self.form.cleaned_data.get("q"):
-            return f"No title or e-mail has “{text}”. Recipients’ names are not searched."
+            return f"No title has “{text}”, no recipient this e-mail. Their names are not searched."
         return "No documents."

@@ -13,7 +13,7 @@ def emails() -> Found:
     """How long the oldest has waited since it was added: a failed attempt makes it due later."""
     waiting = Mail.objects.filter(due_at__isnull=False).order_by("created_at")
     if settings.ON_LAPTOP or not mails.available():
-        yield Debug("None is sent: `EMAIL_URL` names no mail server. `make run` has a mailbox.")
+        yield Debug("None is sent: `EMAIL_URL` names no mail server.")
     elif oldest := waiting.first():
         late = timezone.now() - oldest.created_at > mails.RETRY
         longest = timesince(oldest.created_at, depth=1)

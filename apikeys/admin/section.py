@@ -16,8 +16,8 @@ from apikeys.usage import report
 from apikeys.usage.models import KeyUsage
 from audit.scope import Scope, ScopedAdmin, own_scope
 from config.console.base import ADMINS
-from config.console.formatting import Bad, Quiet
 from config.console.identify import Kind
+from config.console.site import URGENCY
 
 SHOWN = 5  # keys on the start page, and warnings of each kind
 
@@ -63,8 +63,7 @@ class ApiKeyAdmin(ScopedAdmin):
         keys = ApiKey.objects.filter(workspace=workspace).order_by("expires_at", "-created_at")
         of_keys = Q(key_id__in=keys.values("pk"))
         refused: list[str] = [why for _, _, why in report.needs_a_look(of_keys, own=True)]
-        worst_first: list[Any] = [Bad, SafeString, Quiet]
-        refused.sort(key=lambda why: worst_first.index(type(why)))
+        refused.sort(key=lambda why: URGENCY.get(type(why), 1))
         return {
             "API access": refusals(workspace),
             "refused programs": refused[:SHOWN],

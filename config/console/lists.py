@@ -25,12 +25,12 @@ from config.console.links import DELIVERIES, LOG, REFUSED
 AFTER, OPEN = "after", "open"  # URL parameters of a page, and of its opened row
 PERIODS = {"24h": ("Last 24 hours", 1), "7d": ("Last 7 days", 7), "30d": ("Last 30 days", 30)}
 FIRST_DAY, LAST_DAY = date(2000, 1, 1), date(2999, 12, 31)  # Python has them in any zone
-# What a chip shows of an id, if a row has it.
+# What a chip shows of an id: of a row of the list, or of the newest one of a log.
 NAMES = {
-    "workspace_id__exact": "{0.workspace_name}",
-    "key_id__exact": "{0.key_prefix}… {0.key_name}",
-    "document_id__exact": "{0.document_title}",
-    "endpoint_id__exact": "{0.endpoint}",
+    "workspace_id__exact": ("audit.AuditEntry", "{0.workspace_name}"),
+    "key_id__exact": ("audit.AuditEntry", "{0.key_prefix}… {0.key_name}"),
+    "document_id__exact": ("audit.AuditEntry", "{0.document_title}"),
+    "endpoint_id__exact": ("webhooks.Delivery", "{0.endpoint}"),
 }
 
 
@@ -147,6 +147,7 @@ class FilteredList:
         found: Any = self.get_page() if self.form.is_valid() else ([], None)
         self.result_list, self.older = found
         self.rows = section.as_rows(self.result_list)
+        self.chips = list(self.get_chips())
 
     def get_page(self) -> tuple[list[Any], Any]:
         """The newest rows, or those after the last one; an opened row begins a page."""
@@ -161,18 +162,17 @@ class FilteredList:
     def lines(self) -> Any:
         return self.section.lines(self.request, self.rows, self.opened)
 
-    def chips(self) -> Iterator[tuple[str, str, str]]:
+    def get_chips(self) -> Iterator[tuple[str, str, str]]:
         """The filters that only chips show: labels, texts, and the URLs without them."""
         hidden = {"q", "zone", "kind", "workspace_id__exact" if self.one_workspace else ""}
         set_fields = [field for field in self.form if field.value()]
         for field in [each for each in set_fields if each.name not in hidden]:
             text = self.form.in_words(field.name)
             if field.name in NAMES and self.form.is_valid():
-                # The audit log names all but webhooks.
-                log = "webhooks.Delivery" if "endpoint" in field.name else "audit.AuditEntry"
-                section = self.section.admin_site.get_model_admin(apps.get_model(log))
-                alike = section.openable(self.request).filter(**{field.name: field.value()})
-                for row in self.result_list[:1] or alike.order_by("-created_at", "-id")[:1]:
-                    text = NAMES[field.name].format(row)
+                model, name = NAMES[field.name]
+                log = self.section.admin_site.get_model_admin(apps.get_model(model))
+                alike = log.openable(self.request).filter(**{field.name: field.value()})
+                found = self.result_list[:1] or alike.order_by("-created_at", "-id")[:1]
+                text = name.format(found[0]) if found else text
             others = {each.name: each.value() for each in set_fields if each.name != field.name}
             yield field.label, text, f"?{urlencode(others)}"

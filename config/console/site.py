@@ -29,7 +29,7 @@ from config.console.links import WORKSPACE, page_link
 logger = logging.getLogger(__name__)
 
 _OPERATORS_ACT = "This is for the service’s operators: you need not do anything."
-_URGENCY: dict[type, int] = {Bad: 0, Quiet: 2}  # the order of lines; the others are between them
+URGENCY: dict[type, int] = {Bad: 0, Quiet: 2}  # the order of lines; the others are between them
 Found = dict[str, list[str]]  # by what was looked at: lines for what is wrong
 
 
@@ -99,7 +99,7 @@ class ConsoleSite(admin.AdminSite):
             found.pop(each.obj, None)
         lines = [*chain(*found.values()), *self.lines(request, checks)]
         context = {
-            "lines": sorted(lines, key=lambda line: _URGENCY.get(type(line), 1)),
+            "lines": sorted(lines, key=lambda line: URGENCY.get(type(line), 1)),
             "looks": looks,
             "urgent": [of for of, why in (looks or {}).values() if not isinstance(why[0], Quiet)],
             "checks": checks,
@@ -140,7 +140,7 @@ class ConsoleSite(admin.AdminSite):
         """By workspaces' ids, the bad first, the quiet last: links, and why to look at them."""
         found: dict[UUID, tuple[str, list[SafeString]]] = {}
         looks = chain.from_iterable(each.needs_a_look(request) for each in self.sections(request))
-        for id, name, why in sorted(looks, key=lambda look: _URGENCY.get(type(look[2]), 1)):
+        for id, name, why in sorted(looks, key=lambda look: URGENCY.get(type(look[2]), 1)):
             found.setdefault(id, (page_link(WORKSPACE, name, id), []))[1].append(why)
         return found
 

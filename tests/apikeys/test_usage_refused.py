@@ -511,7 +511,7 @@ def test_chips_name_what_an_empty_list_is_of_to_those_who_may_know_it(
     acme: Tenant, umbrella: Tenant, sam: Client, ada: Client
 ) -> None:
     within = f"workspace_id__exact={acme.workspace.pk}&key_id__exact={acme.key.pk}"
-    chips = [text for _, text, _ in shown(sam, f"?{within}", REFUSED).chips()]
+    chips = [text for _, text, _ in shown(sam, f"?{within}", REFUSED).chips]
     assert chips == ["Acme", f"{acme.key.prefix}… Acme sync"]
-    [(_, text, _)] = shown(ada, f"?key_id__exact={umbrella.key.pk}", REFUSED).chips()
+    [(_, text, _)] = shown(ada, f"?key_id__exact={umbrella.key.pk}", REFUSED).chips
     assert text == str(umbrella.key.pk)

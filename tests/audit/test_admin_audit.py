@@ -200,7 +200,7 @@ def test_logs_have_one_place_in_the_menu_and_one_chip_each_that_keeps_the_days(
         assert "Kind: Changes" not in html
     html = body(ada.get(f"{HISTORY}?action__exact=key.revoked&within=7d"))
     assert f'href="{HISTORY}?within=7d&amp;kind=downloads"' in html  # not what happened
-    [chip] = shown(ada, f"?key_id__exact={acme.key.pk}").chips()
+    [chip] = shown(ada, f"?key_id__exact={acme.key.pk}").chips
     assert chip[:2] == ("API key", f"{acme.key.prefix}… {acme.key.name}")
 
 

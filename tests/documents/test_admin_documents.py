@@ -33,7 +33,7 @@ def test_documents_admin_shows_nothing_unasked_and_finds_titles_within_a_workspa
     assert shown(sam, f"?q=ahn+0&{within}", DOCUMENTS).result_list == [mine]
     assert shown(ada, "?q=ahn+0", DOCUMENTS).result_list == [mine]
     text = text_of(body(sam.get(f"{DOCUMENTS}?q=zzz&{within}")))
-    assert "Workspace: Acme ✕ Clear all No title or e-mail has “zzz”." in text
+    assert "Workspace: Acme ✕ Clear all No title has “zzz”, no recipient this e-mail." in text
     # The lease is deleted.
     assert set(shown(ada, "", DOCUMENTS).result_list) == {mine, *others}
     for id in (mine.pk, theirs.pk, f"the id {theirs.pk}, sent"):

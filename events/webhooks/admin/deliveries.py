@@ -66,10 +66,8 @@ class DeliveryAdmin(LogAdmin):
         word, colour, when = state_of(row)
         title = row.document_title and page_link(DOCUMENT, row.document_title, row.document_id)
         attempts = [in_words(each) for each in row.attempt_set.all()]
-        which, why = (
-            format_html_join(", ", "{}", ((part,) for part in parts if part))
-            for parts in ([row.type, title], [*attempts[-1:], when])
-        )
+        which = format_html_join(", ", "{}", ((part,) for part in (row.type, title) if part))
+        why = format_html_join(", ", "{}", ((part,) for part in (*attempts[-1:], when) if part))
         what = format_html('<div>{}</div><div class="quiet">{}</div>', which, why)
         who = page_link(ENDPOINT, row.endpoint.name, row.endpoint_id)
         return lists.Line(word, colour, who, what)

@@ -93,15 +93,16 @@ class EndpointAdmin(ScopedAdmin):
     search_fields = ("label", "host")
     search_help_text = "A part of a name, or of a host"
     found_by = {Kind.HOST: "host__iexact", Kind.TEXT: "label__iexact"}
+    findable = Q(deleted_at=None)
 
     def rows(self, request: HttpRequest) -> QuerySet[Endpoint]:
         """With the hosts of their URLs; what follows them may be a secret."""
         newest = Delivery.objects.filter(endpoint=OuterRef("pk")).order_by(*NEWEST_FIRST)
         pattern = Value("^https?://(?:[^/?#]*@)?([^:/?#]+)")
         host = Func("url", pattern, function="substring", output_field=CharField())
-        last, became = (Subquery(newest.values(name)[:1]) for name in ("created_at", "state"))
+        last = Subquery(newest.values("created_at")[:1])
         rows: QuerySet[Endpoint] = super().rows(request).select_related("workspace")
-        return rows.annotate(host=host, last=last, became=became)
+        return rows.annotate(host=host, last=last, became=Subquery(newest.values("state")[:1]))
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         """Deleted ones have their pages, to which the log leads."""
