@@ -30,7 +30,7 @@ def send(
     """The file as a download, which `make` records and begins; or a page with the status 429."""
     parts = _sending(request_user(request).pk, make)
     if next(parts, None) is None:
-        context = site.each_context(request)
+        context = {**site.each_context(request), "title": "Nothing was exported"}
         return render(request, "admin/audit/too_many_exports.html", context, status=429)
     disposition = content_disposition_header(True, name) or ""
     headers = {"Content-Disposition": disposition}

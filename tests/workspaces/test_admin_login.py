@@ -79,6 +79,7 @@ def test_login_that_fails_looks_the_same_whoever_it_was_and_asks_for_the_passwor
         user.save()
     wrong = same(sign_in(ada.username), ada.username)
     assert wrong[0] == 200
+    assert "<title>Error: Sign in |" in str(wrong[1])
     for login, password in [
         ("nobody@acme.example", "wrong"),
         (hidden.username, PASSWORD),

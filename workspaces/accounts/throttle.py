@@ -124,7 +124,8 @@ def takes_password(view: Any) -> Any:
         who = str(user.pk) if user.is_authenticated else known_browser.account_in(request)
         place = _hashing.setdefault(who, Semaphore(2))
         if not place.acquire(blocking=False):
-            response = render(request, "admin/busy.html", status=429)
+            context = {"title": "Please try again in a few seconds"}
+            response = render(request, "admin/busy.html", context, status=429)
             response["Retry-After"] = "2"
             return response
         try:
