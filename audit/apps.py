@@ -3,7 +3,6 @@ from django.apps import AppConfig
 
 class AuditConfig(AppConfig):
     name = "audit"
-    verbose_name = "Audit log"
 
     def ready(self) -> None:
         from audit import checks, monitoring  # noqa: F401, PLC0415 - registers them

@@ -6,8 +6,7 @@ from django.core.checks import CheckMessage, Debug, Error, Info, Warning  # noqa
 from django.db import connection, transaction
 from django.utils import timezone
 
-from audit.models import Action
-from audit.queries import newest
+from audit.models import Action, AuditEntry
 from audit.sealing import guards, keys, state
 from config.checks import AUDIT_LOG, DATABASE, Found, asks_service, look_at
 from config.connections import processes
@@ -61,7 +60,8 @@ def wrong_seals(found: state.State) -> Found:
         text = f"{found.foreign} So somebody else than the sealer has written to its tree."
         yield Error(text, "Find out who: `manage.py verify_audit` says more.", AUDIT_LOG)
     # Where a timer or somebody starts the sealer, no process is missing.
-    if newest(Action.COMMAND_RUN, detail__startswith=state.BEGAN) and not processes(state.PROCESS):
+    began = AuditEntry.newest(Action.COMMAND_RUN, detail__startswith=state.BEGAN)
+    if began and not processes(state.PROCESS):
         text = "No process seals its entries; nothing would show a change of new ones."
         yield Error(text, look_at("seal"), AUDIT_LOG)
     elif state.LATE_SECONDS < found.unsealed_seconds < inf:
@@ -80,7 +80,7 @@ def backup() -> Found:
 
 def last(done: str, action: Action, hours: int, hint: str) -> CheckMessage:
     """When the action was last recorded; a warning if it is more hours ago."""
-    entry = newest(action)
+    entry = AuditEntry.newest(action)
     late = entry is None or timezone.now() - entry.created_at > timedelta(hours=hours)
     text = f"Last {done} {ago(entry.created_at)}." if entry else f"Never {done}."
     return (Warning if late else Info)(text, hint=hint)

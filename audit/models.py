@@ -3,7 +3,7 @@
 Triggers refuse everything else (`audit/triggers.sql`), for every role.
 """
 
-from typing import Self
+from typing import Any, Self
 
 from django.db import models
 from django.db.models.functions import Collate, Now, Upper
@@ -209,6 +209,12 @@ class AuditEntry(models.Model):
 
     def __str__(self) -> str:
         return f"{self.action_label}, {self.created_at:%Y-%m-%d %H:%M:%S} UTC"
+
+    @classmethod
+    def newest(cls, action: Action, **of: Any) -> "AuditEntry | None":
+        """The newest entry of an action, which is no download."""
+        entries = cls.objects.filter(NO_DOWNLOADS, action=action, **of)
+        return entries.order_by(*NEWEST_FIRST).first()
 
     @property
     def action_label(self) -> str:

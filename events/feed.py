@@ -1,4 +1,4 @@
-"""The feed of events: pages, and the signed cursors that lead from one to the next."""
+"""The feed of events: pages, and the positions that lead from one to the next."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -7,7 +7,6 @@ from uuid import UUID
 
 from msgspec import Meta
 
-from config.api.cursors import decode_cursor, encode_cursor
 from config.api.errors import CursorExpired
 from config.connections import fetch
 from events.models import KEEP_DAYS, EventType
@@ -149,14 +148,6 @@ def page(
     if not more and last.time <= feed.time - _RECENT:
         last = last._replace(time=feed.time)
     return FeedPage([event_of(row) for row in shown], last, more)
-
-
-def encode(position: FeedPosition, workspace_id: UUID) -> str:
-    return encode_cursor(position, f"events:{workspace_id}")
-
-
-def decode(cursor: str, workspace_id: UUID) -> FeedPosition:
-    return decode_cursor(cursor, FeedPosition, f"events:{workspace_id}", "after", EXPECTED)
 
 
 def _events_may_be_missing(after: FeedPosition, feed: _Row) -> bool:

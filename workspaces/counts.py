@@ -87,8 +87,7 @@ class Difference(NamedTuple):
 
 def differences() -> list[Difference]:
     """The counts that are wrong."""
-    found: list[Difference] = fetch(_DIFFERENCES, (), Difference)
-    return found
+    return fetch(_DIFFERENCES, (), Difference)
 
 
 @transaction.atomic

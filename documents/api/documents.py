@@ -94,13 +94,13 @@ class Documents:
             LEFT JOIN "documents_recipient" AS recipient ON recipient.document_id = document.id
             WHERE {" AND ".join(found.conditions)} ORDER BY recipient."order", recipient.id
         """  # noqa: S608 - made of constants
-        parts = [split(row) for row in fetch(sql, found.values)]
-        if not parts:
+        rows = fetch(sql, found.values)
+        if not rows:
             raise DocumentNotFound
-        own, _ = parts[0]
         # Without recipients, the LEFT JOIN has one row, with NULLs.
-        recipients = [Recipient(*columns) for _, columns in parts if columns[0] is not None]
-        return objects.document(own, recipients)
+        end = len(DOCUMENT_COLUMNS)
+        recipients = [Recipient(*row[end:]) for row in rows if row[end] is not None]
+        return objects.document(rows[0][:end], recipients)
 
 
 def document_id(text: str) -> UUID:
@@ -112,12 +112,6 @@ def document_id(text: str) -> UUID:
     if str(id) != text.lower():  # UUID() also reads other forms
         raise DocumentNotFound
     return id
-
-
-def split(row: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any]]:
-    """The columns of a document and of its recipient, from a row that joins both."""
-    end = len(DOCUMENT_COLUMNS)
-    return row[:end], row[end:]
 
 
 def with_recipients(rows: Sequence[Sequence[Any]]) -> list[WorkspaceDocument]:

@@ -73,7 +73,8 @@ async def _post(delivery: Delivery, made: Attempt) -> None:
             content = b""
             async for part in response.aiter_stream():
                 content += part
-                made.response = _text(content)
+                text = content.decode(errors="replace").replace("\0", "")  # PostgreSQL has no NUL
+                made.response = text[:RESPONSE_LENGTH]
                 if len(content) >= READ_BYTES:
                     break
     finally:
@@ -107,11 +108,6 @@ def _retry_after(headers: Iterable[tuple[bytes, bytes]]) -> int:
         return int(value[:9])
     date = parse_http_date_safe(value.decode("latin-1"))
     return max(0, ceil(date - time.time())) if date else 0
-
-
-def _text(content: bytes) -> str:
-    # PostgreSQL has no NUL in texts.
-    return content.decode(errors="replace").replace("\0", "")[:RESPONSE_LENGTH]
 
 
 @cache

@@ -45,9 +45,10 @@ def check_url(url: str) -> None:
         raise ValidationError(
             "Use ASCII characters only: encode others as %XX, or xn-- in a host name."
         )
-    schemes = ["https"] if _public_only() else ["https", "http"]
+    public_only = settings.WEBHOOK_TARGETS == "public"
+    schemes = ["https"] if public_only else ["https", "http"]
     try:
-        URLValidator(schemes, message="", regex=None if _public_only() else _ANY_HOST)(url)
+        URLValidator(schemes, message="", regex=None if public_only else _ANY_HOST)(url)
         parts = urlsplit(url)
         valid = parts.port != 0
     except (ValidationError, ValueError):
@@ -66,7 +67,7 @@ def check_url(url: str) -> None:
         raise ValidationError("Leave out the part from # on: no server receives it.")
     host = parts.hostname or ""
     is_address = ":" in host or host.rpartition(".")[2].isdigit()
-    is_local = host == "localhost" and _public_only()
+    is_local = host == "localhost" and public_only
     if is_local or (is_address and not is_allowed(host)):
         raise ValidationError(
             "Use a public address: this one is reachable from some networks only."
@@ -74,7 +75,7 @@ def check_url(url: str) -> None:
 
 
 def is_allowed(address: str) -> bool:
-    return not _public_only() or is_public(address)
+    return settings.WEBHOOK_TARGETS == "any" or is_public(address)
 
 
 def is_public(address: str) -> bool:
@@ -86,10 +87,6 @@ def is_public(address: str) -> bool:
     if any(found in network for network in _RESERVED):
         return False
     return found.is_global and not found.is_multicast
-
-
-def _public_only() -> bool:
-    return bool(settings.WEBHOOK_TARGETS == "public")
 
 
 class AttemptFailed(Exception):

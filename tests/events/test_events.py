@@ -15,6 +15,7 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
+from config.api.cursors import decode_cursor, encode_cursor
 from config.api.errors import CursorExpired
 from documents.models import Document
 from events import feed as feeds
@@ -129,8 +130,10 @@ def test_events_cursor_and_tag_stay_the_same_while_nothing_is_new(acme: Tenant) 
     assert (again.status, again.body) == (304, b"")
     end = feeds.end_of_feed(acme.workspace.id).next
     old = end._replace(time=end.time - timedelta(days=2))
-    after = feed_page(acme, feeds.encode(old, acme.workspace.id))["nextCursor"]
-    assert feeds.decode(after, acme.workspace.id).time >= end.time  # no old one, which would expire
+    purpose = f"events:{acme.workspace.id}"
+    after = feed_page(acme, encode_cursor(old, purpose))["nextCursor"]
+    found = decode_cursor(after, feeds.FeedPosition, purpose, "after", feeds.EXPECTED)
+    assert found.time >= end.time  # no old one, which would expire
 
 
 @pytest.mark.parametrize(
@@ -186,7 +189,8 @@ def test_events_cursor_with_a_valid_signature_and_no_position_is_400(
 def expired(tenant: Tenant, **change: Any) -> bool:
     """Whether the cursor of the end of the feed is refused after a change of its position."""
     end = feeds.end_of_feed(tenant.workspace.id).next._replace(**change)
-    response = tenant.get(f"/events?after={quote(feeds.encode(end, tenant.workspace.id))}")
+    cursor = encode_cursor(end, f"events:{tenant.workspace.id}")
+    response = tenant.get(f"/events?after={quote(cursor)}")
     assert response.status == 200 or "page through GET /api/v1/documents once" in response.error
     return {200: False, 410: True}[response.status]
 

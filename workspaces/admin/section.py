@@ -6,8 +6,7 @@ from django.contrib import admin
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 
-from audit.models import Action
-from audit.queries import newest
+from audit.models import Action, AuditEntry
 from audit.scope import scope_of, start_page_of
 from config.console.base import ADMINS, READ_ALL, SectionAdmin, request_user
 from config.console.identify import Kind
@@ -28,7 +27,7 @@ class WorkspacePage(ObjectPage):
         workspace, user = self.obj, self.user
         members: Any = workspace.memberships.select_related("user")
         pending: Any = workspace.invitations.pending()
-        entry = newest(Action.WORKSPACE_SUSPENDED, workspace_id=workspace.pk)
+        entry = AuditEntry.newest(Action.WORKSPACE_SUSPENDED, workspace_id=workspace.pk)
         site: Any = self.section.admin_site
         looks = site.needs_a_look(self.request)
         return {
@@ -39,11 +38,9 @@ class WorkspacePage(ObjectPage):
             "warning": access_warning(workspace),
             "members": members.order_by("role", "user__username"),
             "pending": pending.select_related("created_by").order_by("created_at"),
-            "is_operator": is_operator(user),
             "warnings": looks.get(workspace.pk, ("", []))[1],
             "may_manage": may_manage_members(user, workspace),
             "is_own": workspace.is_administered_by(user),
-            "is_one_of_several": len(scope_of(self.request).own[:2]) > 1,
         }
 
 
