@@ -155,18 +155,13 @@ def queries(belongings: Belongings) -> Iterator[dict[str, str]]:
         yield {"open": belongings.ids[model][0]}
 
 
-# Would do something on an object's page, where that is allowed.
+# Would do something on an object's page, or to all of a list, where that is allowed.
 POST: dict[str, Any] = {
     **{"confirmed": "yes", "post": "yes", "name": "Taken over", "plan": "FREE", "do": "promote"},
     **{"url": "https://mallory.example/", "types": ["document.sent"], "reason": "No reason"},
     **{"email": "mallory@acme.example", "role": "ADMIN"},
+    **{"action": "delete_selected", "_selected_action": "1", "index": "0", "select_across": "1"},
 }
-
-
-def post_to_list(ids: list[str]) -> dict[str, Any]:
-    """Would do something on a list, where that is allowed: nothing has such actions."""
-    chosen = {"action": "delete_selected", "_selected_action": ids}
-    return {**chosen, **POST, "index": "0", "select_across": "1"}
 
 
 # Random letters, in which any short text may be; messages are read on the next page.
@@ -212,9 +207,7 @@ def attempts(
     """The addresses of this name, each with the form to post to it."""
     model = "auth_user" if "uidb64" in parts_of(name) else model_of(name)
     ids = belongings.ids.get(model) or belongings.all_ids()
-    form = POST if parts_of(name) else {}
-    if is_list(name):
-        form = post_to_list(ids)
+    form = POST if parts_of(name) or is_list(name) else {}
     if "object_id" in parts_of(name):
         ids = [*ids, malformed]
     for url in addresses(name, ids):

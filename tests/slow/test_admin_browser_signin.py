@@ -18,17 +18,12 @@ from workspaces.accounts import recovery_codes
 from workspaces.models import Session
 
 ROUNDS = PBKDF2PasswordHasher.iterations  # before `fixtures.py` changes it
-VARIABLES = {
-    "SECOND_FACTOR": "operators",
-    "EMAIL_URL": "smtp://127.0.0.1:9",  # nobody is there
-    "SUPPORT_EMAIL": "help@example.com",
-}
 
 
 @pytest.fixture
 def service(shared: Shared, transactional_db: None) -> Iterator[Server]:
     """A server that wants a second factor of operators."""
-    yield from shared(Server, ROLE="pages", **VARIABLES)
+    yield from shared(Server, ROLE="pages", SECOND_FACTOR="operators")
 
 
 def with_password(user: User) -> User:

@@ -51,7 +51,7 @@ PATHS = [*(f"/api/docs/{page.path}".rstrip("/") for page in PAGES), "/api/docs/f
 def page(browser: Browser) -> Any:
     """A browser on the first page. Its policy lets it ask this server alone; no test breaks it."""
     browser.open("/")
-    # An earlier test may have opened the admin, which stores its colours there.
+    # An earlier test may have chosen a language.
     browser.driver.execute_script("localStorage.clear(); sessionStorage.clear()")
     yield browser
     assert browser.refused_by_policy() == []

@@ -50,12 +50,8 @@ FLAGS = (
     f"--window-size={WIDTHS['wide']},900",
     "--no-sandbox",
     "--disable-gpu",
-    "--disable-quic",
     "--disable-dev-shm-usage",
-    "--no-first-run",
-    "--disable-background-networking",
     "--disable-component-update",
-    "--disable-sync",
 )
 
 
@@ -120,10 +116,7 @@ class Browser:
     def click(self, text: str) -> None:
         """Clicks the link or button with this text, and waits for the page that it leads to."""
         quoted = f"'{text}'"
-        xpath = (
-            f"//main//a[contains(., {quoted})] | //main//button[contains(., {quoted})] "
-            f"| //main//input[@type='submit' and contains(@value, {quoted})]"
-        )
+        xpath = f"//main//a[contains(., {quoted})] | //main//button[contains(., {quoted})]"
         self.follow(self.driver.find_element(By.XPATH, xpath))
 
     def follow(self, element: WebElement) -> None:

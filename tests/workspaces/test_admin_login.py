@@ -14,18 +14,15 @@ import pytest
 from django.contrib.auth.hashers import PBKDF2PasswordHasher
 from django.contrib.auth.models import User
 from django.contrib.auth.tokens import default_token_generator
-from django.core.cache import caches
 from django.db import connection
 from django.test import Client
 from django.urls import reverse
 
 from audit.models import Action, AuditEntry
-from config import cache
 from tests.support import factories
 from tests.support.cast import entries
 from tests.support.database import whole_database
 from tests.support.factories import Tenant
-from tests.support.proxy import Proxy
 from tests.support.server import PATIENCE
 from tests.support.staff import PASSWORD, START, give_password, signed_in
 from workspaces.accounts import invitations
@@ -229,26 +226,6 @@ def test_account_has_at_most_100_guesses_in_any_hour() -> None:
     limits = (ACCOUNT, BROWSER, SIGNED_IN)  # each counts for all of the account's browsers together
     assert {limit.minutes for limit in limits} == {60}
     assert 2 * sum(limit.attempts for limit in limits) <= 100
-
-
-@pytest.fixture
-def redis(settings: Any) -> Iterator[Proxy]:
-    """The way to Redis, which can be cut."""
-    proxy = Proxy(settings.REDIS_URL)
-    settings.REDIS_URL, cache._thread = proxy.url, threading.local()
-    yield proxy
-    proxy.stop()
-    cache._thread = threading.local()  # for the tests that follow
-    caches["default"].clear()
-
-
-def test_login_is_throttled_without_the_counter(ada: User, redis: Proxy) -> None:
-    redis.silence()
-    tried = redis.accepted
-    statuses = [sign_in(ada.username).status_code for _ in range(ACCOUNT.attempts + 3)]
-    assert statuses == [200] * ACCOUNT.attempts + [429] * 3
-    assert redis.accepted - tried < ACCOUNT.attempts  # most did not wait for it
-    assert sign_in("other@acme.example").status_code == 200
 
 
 def test_login_with_odd_names_is_just_wrong(ada: User) -> None:
