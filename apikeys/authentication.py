@@ -16,7 +16,7 @@ from config.request.redaction import PREFIX
 # The scheme is case-insensitive (RFC 9110, section 11.1), the key is not.
 _BEARER = re.compile(rf"(?i:Bearer) +({PREFIX}[\x21-\x7e]+)")
 MALFORMED = f"the Authorization header is not of the form Bearer {PREFIX}…"
-NO_KEY = "what was sent does not have the form of a key: it has"
+NO_KEY = f"a key is {PREFIX} and {keys.SECRET_LENGTH} letters or digits; what was sent has"
 
 _ACTIVE = f"""
     SELECT key.id, key.name, key.prefix,

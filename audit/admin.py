@@ -146,12 +146,10 @@ class AuditEntryAdmin(LogAdmin):
         return AuditLogFilter(request.GET, scope_of(request).everything)
 
     def warnings(self, request: HttpRequest) -> list[str]:
-        """What the checks have found of the log, and for staff, why a key needs a look."""
+        """What the checks have found of the log."""
         site: Any = self.admin_site
-        key = request.GET.get("key_id__exact")
-        looks = site.needs_a_look(request).values() if key else ()
-        of_key = [why for _, reasons in looks for why in reasons if key in why]
-        return [*site.lines(request, health.checks().of(AUDIT_LOG)), *of_key]
+        lines: list[str] = site.lines(request, health.checks().of(AUDIT_LOG))
+        return lines
 
     def panels(self, request: HttpRequest) -> list[SafeString]:
         """The last changes of the workspace that is looked at."""
@@ -232,7 +230,8 @@ class AuditEntryAdmin(LogAdmin):
             record(Action.LOG_EXPORTED, by=by, workspace=workspace, detail=detail)
             return csv_lines(lists.batches(form.ranges(self.get_queryset(request)), BATCH))
 
-        parts = (workspace and workspace.workspace_name, form.days())
+        kind, within = form.cleaned_data["kind"], form.cleaned_data["within"]
+        parts = (workspace and workspace.workspace_name, kind, within, form.days())
         words = slugify("-".join(part.replace("/", "-") for part in parts if part))
         name = f"audit-log-{words[:120]}.csv"
         return send(request, make, name=name, content_type="text/csv; charset=utf-8")

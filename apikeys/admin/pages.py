@@ -69,6 +69,9 @@ class NewKey(ActionPage):
         workspace: Workspace = own_scope(self.request).workspace
         return workspace
 
+    def is_allowed(self) -> bool:
+        return self.section.has_view_permission(self.request)
+
     def check(self) -> None:
         require_plan(self.workspace)
 

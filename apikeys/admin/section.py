@@ -18,6 +18,7 @@ from audit.scope import Scope, ScopedAdmin, own_scope
 from config.console.base import ADMINS
 from config.console.identify import Kind
 from config.console.site import URGENCY
+from workspaces.plans import WITH_API
 
 SHOWN = 5  # keys on the start page, and warnings of each kind
 
@@ -49,8 +50,8 @@ class ApiKeyAdmin(ScopedAdmin):
         return keys.select_related("workspace", "created_by", "revoked_by", "replaced_by")
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """The form says which plans have keys."""
-        return self.has_view_permission(request)
+        workspace = own_scope(request).workspace
+        return workspace is not None and workspace.plan in WITH_API
 
     def get_ordering(self, request: HttpRequest) -> Any:
         return [Case(When(ENDED, then=Value(1)), default=Value(0)), "-created_at", "-id"]
@@ -62,10 +63,12 @@ class ApiKeyAdmin(ScopedAdmin):
             return {}
         keys = ApiKey.objects.filter(workspace=workspace).order_by("expires_at", "-created_at")
         of_keys = Q(key_id__in=keys.values("pk"))
+        if access := refusals(workspace):
+            of_keys &= ~Q(status__in=(402, 403))  # `access` says so
         refused: list[str] = [why for _, _, why in report.needs_a_look(of_keys, own=True)]
         refused.sort(key=lambda why: URGENCY.get(type(why), 1))
         return {
-            "API access": refusals(workspace),
+            "API access": access,
             "refused programs": refused[:SHOWN],
             "expiry of keys": [sentence("expires", key=key) for key in keys.expiring()[:SHOWN]],
         }

@@ -3,6 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from typing import Any
+from uuid import UUID
 
 from django import template
 from django.utils.safestring import SafeString
@@ -11,6 +12,7 @@ from apikeys.keys import State
 from apikeys.models import ApiKey
 from apikeys.usage import report
 from apikeys.usage.models import KeyUsage
+from audit.scope import scope_of
 from config.console.formatting import ago
 from workspaces.api_access import access_warning
 from workspaces.models import Workspace
@@ -36,6 +38,22 @@ def with_usage(objects: Sequence[Any], field: str) -> list[tuple[Any, SafeString
         (each, report.chart(days[each.pk], small=True), report.total(days[each.pk]))
         for each in objects
     ]
+
+
+@register.inclusion_tag("admin/apikeys/in_log.html", takes_context=True)
+def key_in_log(context: Any, id: UUID) -> dict[str, Any]:
+    """What a log that is narrowed to a key says of it: its state, and what was refused in a day."""
+    visible = scope_of(context["request"]).visible()
+    keys = ApiKey.objects.filter(visible, pk=id).select_related("workspace", "revoked_by")
+    rows = report.refused_within(days=1).filter(visible, key_id=id)
+    return {"id": id, "key": keys.first(), "refused": report.kinds(rows, "status")}
+
+
+@register.filter
+def successor(key_id: UUID) -> ApiKey | None:
+    """The key to which another one was rolled, if it works."""
+    rolled = ApiKey.objects.filter(pk=key_id).values("replaced_by")
+    return ApiKey.objects.active().filter(pk__in=rolled).first()
 
 
 @register.filter

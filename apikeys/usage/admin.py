@@ -38,6 +38,7 @@ class RefusedFilter(lists.LogFilter):
 
     status__exact = lists.any_of("Status", [(str(status), status) for status in STATUSES])
     key_id__exact = lists.linked("API key")
+    key_prefix__exact = lists.linked("First characters of a key", forms.CharField)
     request_id__exact = lists.linked("Request id")
     address__exact = lists.linked("Address", forms.CharField)
 
@@ -52,15 +53,19 @@ class RefusedRequestAdmin(LogAdmin):
     """Which requests were refused, and why: the answer to a quoted Request-Id."""
 
     empty_text = (
-        "None. Refused requests are listed after some seconds, and kept for 30 days. Of a key’s "
-        "requests with one reason, the first 60 Request-Ids of a minute are kept; the others are "
-        "only counted: look for the key. Those without a valid key are of no workspace: only "
-        "support staff see them."
+        "None. Refused requests are listed after some seconds, and kept for 30 days; those that "
+        "succeeded are not listed. Of a key’s requests with one reason, the first 60 Request-Ids "
+        "of a minute are kept; the others are only counted: look for the key. Those without a "
+        "valid key are of no workspace: only support staff see them."
     )
     menu_position = 29  # before the audit log; of an address, the box leads to the log first
     in_menu = False  # the audit log leads here
     filter_form = RefusedFilter
-    finds = {Kind.ID: ("request_id__exact",), Kind.ADDRESS: ("address__exact",)}
+    finds = {
+        Kind.KEY: ("key_prefix__exact",),  # of a key that the audit log does not know
+        Kind.ID: ("request_id__exact",),
+        Kind.ADDRESS: ("address__exact",),
+    }
 
     def panels(self, request: HttpRequest) -> list[SafeString]:
         """For support, what was refused and where to look; for operators, also all requests."""
@@ -122,7 +127,8 @@ class RefusedRequestAdmin(LogAdmin):
         yield "Request id", format_html("{} {}", copyable(id.hex), among)
         if row.response_text != reason(request, row):
             yield "Response", row.response_text
-        yield "Document", "" if row.others else document_of(row)
+        if not row.others:
+            yield "Document", document_of(request, row)
         sent = format_html("<code>{} {}</code>", row.method, isolated(row.path))
         yield "First request, whose path alone is kept" if row.others else "Request", sent
 
@@ -144,13 +150,15 @@ def reason(request: HttpRequest, row: RefusedRequest) -> str:
     return row.response_text.partition(" Try again in ")[0]  # that time is over
 
 
-def document_of(row: RefusedRequest) -> str:
-    """HTML: a link to the document that the path names, unless it is of another workspace."""
+def document_of(request: HttpRequest, row: RefusedRequest) -> str:
+    """HTML: a link to the document that the path names, if the user may see it."""
     id = parsed(re.split("[/?]", row.path.removeprefix("/api/v1/documents/"))[0])
     # Neither app imports the other.
     documents: Any = apps.get_model("documents", "Document")._default_manager
-    found = documents.filter(pk=id, workspace_id=row.workspace_id).first()
+    found = documents.filter(scope_of(request).visible(), pk=id).first()
     if found is None:
         return ""
     link = page_link(DOCUMENT, found.title, found.pk)
+    if found.workspace_id != row.workspace_id:
+        link = format_html("{}, of {}", link, isolated(found.workspace.name))
     return format_html("{} (deleted)", link) if found.deleted_at else link

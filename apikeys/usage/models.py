@@ -94,6 +94,7 @@ class RefusedRequest(models.Model):
             models.Index("workspace_id", *NEWEST_FIRST, name="refused_workspace"),
             models.Index("workspace_id", "status", *NEWEST_FIRST, name="refused_workspace_status"),
             models.Index("address", *NEWEST_FIRST, name="refused_address"),
+            models.Index("key_prefix", *NEWEST_FIRST, name="refused_key_prefix"),
             GinIndex(fields=["request_ids"], name="refused_request"),
         ]
 

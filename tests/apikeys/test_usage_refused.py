@@ -58,6 +58,7 @@ DELETED = (
     "What was sent begins like the key “Acme sync”, which was deleted at "
     f"{TIME} by admin@acme.example."
 )
+NO_KEY = "a key is dtd_ and 40 letters or digits; what was sent has"
 # What was done to the key, the header, and the sentence about it.
 REFUSED_KEYS: list[tuple[str, str | None, str]] = [
     ("revoked", "Bearer {raw}", f"The key was revoked at {TIME} by admin@acme.example."),
@@ -68,12 +69,8 @@ REFUSED_KEYS: list[tuple[str, str | None, str]] = [
     ("expired", FORGED, DIFFERS),
     ("", None, "no Authorization header"),
     ("", "Basic abc", "the Authorization header is not of the form Bearer dtd_…"),
-    (
-        "",
-        "Bearer dtd_hunter2!",
-        "what was sent does not have the form of a key: it has 12 characters",
-    ),
-    ("", "Bearer {cut}", "what was sent does not have the form of a key: it has 43 characters"),
+    ("", "Bearer dtd_hunter2!", f"{NO_KEY} 12 characters"),
+    ("", "Bearer {cut}", f"{NO_KEY} 43 characters"),
     ("", f"Bearer dtd_{'Z' * 40}", UNKNOWN),
     ("", FORGED, DIFFERS),
 ]
@@ -484,26 +481,44 @@ def test_workspace_needs_a_look_if_a_key_is_refused_a_hundred_times_a_day(
     sam = signed_in(support())
     text = text_of(body(sam.get(START)))
     assert "1 workspace needs a look: Acme The rest is well." in text
-    assert "Their admins read the same on their own start page. Name" in text
+    assert "Their admins read the same on their own start page. Of those" in text
     assert f"Acme {named} : {why}" in text
-    for key in (acme.key, umbrella.key):
-        log = text_of(body(sam.get(HISTORY, {"key_id__exact": str(key.pk)})))
-        assert (named in log) == (key == acme.key)
     RefusedRequest.objects.update(last_at=timezone.now() - timedelta(minutes=6))
     text = text_of(body(sam.get(START)))
     assert "needs a look" not in text
     assert f"{acme.key} was refused very often , the last time 6 minutes ago : {why}" in text
 
 
+def test_log_of_a_key_says_what_became_of_it(
+    acme: Tenant, frozen: Tenant, sam: Client, ada: Client
+) -> None:
+    def log(client: Client, tenant: Tenant, url: str = HISTORY) -> str:
+        return text_of(body(client.get(url, {"key_id__exact": str(tenant.key.pk)})))
+
+    refused(**vars(acme.key.snapshot()), requests=8)
+    refused(**vars(acme.key.snapshot()), status=429, requests=100)
+    for url in (HISTORY, REFUSED):
+        text = log(sam, acme, url)
+        assert "State Active Last used never Refused in the last 24 hours 100 × 429 , 8 × 4" in text
+    assert "State Active Refused at present Last used never Refused in the" in log(sam, frozen)
+    ended = "State There is no such key any more Refused in the last 24 hours none"
+    assert ended in log(ada, frozen)  # as if it did not exist
+    ENDS["revoked"](acme)
+    assert re.search(f"State Revoked {TIME} by admin@acme.example Last used", log(ada, acme))
+    ENDS["deleted"](frozen)
+    assert ended in log(sam, frozen)
+
+
 @pytest.mark.parametrize("status", [402, 403])
 def test_workspace_without_access_that_still_asks_needs_no_look(
     frozen: Tenant, status: int
 ) -> None:
+    """Its admins read that its keys are refused, in a line of its own."""
     refused(**vars(frozen.key.snapshot()), status=status, requests=6)
     asks = f"6 × {status} {frozen.key} was refused , the last time"
     for user in (support(), frozen.admin):
         page = body(signed_in(user).get(START))
-        assert asks in text_of(page)
+        assert (asks in text_of(page)) == (user != frozen.admin)
         assert '<li class="warn">' not in page
 
 

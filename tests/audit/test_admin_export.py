@@ -181,8 +181,8 @@ def test_export_has_the_days_of_a_zone_and_says_so_in_its_name(acme: Tenant, ada
         happened(**of(acme.workspace), created_at=at(moment))
     november = "?since=2025-11-01&until=2025-11-30&zone=Europe/Berlin"
     assert [row["created_at"] for row in rows(ada, november)] == ["2025-10-31T23:00:00Z"]
-    name = "audit-log-acme-from-2025-11-01-to-2025-11-30-inclusive-europe-berlin.csv"
-    assert name in ada.get(EXPORT + november)["Content-Disposition"]
+    name = "audit-log-acme-changes-from-2025-11-01-to-2025-11-30-inclusive-europe-berlin.csv"
+    assert name in ada.get(f"{EXPORT}{november}&kind=changes")["Content-Disposition"]
     recorded = entries(Action.LOG_EXPORTED)
     assert {entry.workspace_id for entry in recorded} == {acme.workspace.id}  # for all its admins
 

@@ -58,6 +58,9 @@ def test_box_says_in_a_list_that_an_id_is_not_known(sam: Client) -> None:
     event = f"evt_{id.hex}"
     assert target(sam, event) == f"{staff.DELIVERIES}?event_id__exact={id.hex}"
     assert target(sam, "dtd_Ab3dEf9h") == f"{HISTORY}?key_prefix__exact=dtd_Ab3dEf9h"
+    assert "No key of this service is known" in body(sam.get(target(sam, "dtd_Ab3dEf9h")))
+    [row] = refused(status=401, key_prefix="dtd_Ab3dEf9h")
+    assert target(sam, f"dtd_Ab3dEf9h{'x' * 32}").startswith(f"{page_of(row)}&")
     for text in ("198.51.100.7", "2001:DB8::1"):
         assert target(sam, text) == f"{HISTORY}?address__exact={quote(text.lower(), safe='')}"
 

@@ -84,7 +84,7 @@ def revoked(tenant: Tenant) -> str:
 
 def test_log_has_the_reason_of_a_401(acme: Tenant, access_log: AccessLog) -> None:
     ended, unknown, raw = "unknown, revoked, expired or deleted key", keys.generate(), revoked(acme)
-    no_key = "what was sent does not have the form of a key: it has"
+    no_key = "a key is dtd_ and 40 letters or digits; what was sent has"
     for sent, prefix, reason in (
         (None, None, "no Authorization header"),
         ("Basic abc", None, "the Authorization header is not of the form Bearer dtd_…"),
