@@ -42,11 +42,12 @@ def with_usage(objects: Sequence[Any], field: str) -> list[tuple[Any, SafeString
 
 @register.inclusion_tag("admin/apikeys/in_log.html", takes_context=True)
 def key_in_log(context: Any, id: UUID) -> dict[str, Any]:
-    """What a log that is narrowed to a key says of it: its state, and what was refused in a day."""
-    visible = scope_of(context["request"]).visible()
+    """What a log that is narrowed to a key says of it: for staff, what log and refusals say too."""
+    scope = scope_of(context["request"])
+    visible, own = scope.visible(), not scope.everything
     keys = ApiKey.objects.filter(visible, pk=id).select_related("workspace", "revoked_by")
     rows = report.refused_within(days=1).filter(visible, key_id=id)
-    return {"id": id, "key": keys.first(), "refused": report.kinds(rows, "status")}
+    return {"id": id, "key": keys.first(), "own": own, "refused": report.kinds(rows, "status")}
 
 
 @register.filter
