@@ -4,6 +4,7 @@ Every body is `{"error": "<plain sentence>"}`; only a 402 adds `details`. The he
 has a word for each class.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 from django.conf import settings
@@ -24,16 +25,18 @@ class ApiError(APIException):
         cause: of a 503, the part that fails, in one word, for the log.
     """
 
+    headers: Mapping[str, str] = {}
+
     def __init__(
         self,
         detail: str | None = None,
         *,
-        headers: dict[str, str] | None = None,
+        headers: Mapping[str, str] | None = None,
         reason: str = "",
         cause: str | None = None,
     ) -> None:
         super().__init__(detail)
-        self.headers = {"Error-Code": self.default_code, **(headers or {})}
+        self.headers = {"Error-Code": self.default_code, **self.headers, **(headers or {})}
         self.reason = reason
         self.cause = cause
 
@@ -64,13 +67,11 @@ class InvalidKey(ApiError):
 
     status_code = 401
     default_code = "invalid_key"
+    headers = {"WWW-Authenticate": "Bearer"}
     default_detail = (
         "A valid API key is required. Send it in the header 'Authorization: Bearer dtd_...'; "
         "a workspace admin can create one in the developer settings."
     )
-
-    def __init__(self, *, reason: str = "") -> None:
-        super().__init__(headers={"WWW-Authenticate": "Bearer"}, reason=reason)
 
 
 class PlanRequired(ApiError):
@@ -138,10 +139,8 @@ class PathNotFound(ApiError):
 class MethodNotAllowed(ApiError):
     status_code = 405
     default_code = "method_not_allowed"
+    headers = {"Allow": "GET, HEAD"}
     default_detail = "The API is read-only: use GET (or HEAD)."
-
-    def __init__(self) -> None:
-        super().__init__(headers={"Allow": "GET, HEAD"})
 
 
 class FileArchived(ApiError):
@@ -215,8 +214,5 @@ class ServerError(ApiError):
 class Unavailable(ApiError):
     status_code = 503
     default_code = "unavailable"
+    headers = {"Retry-After": str(RETRY_SECONDS)}
     default_detail = f"The service cannot respond right now. Try again in {RETRY_SECONDS} seconds."
-
-    def __init__(self, *, cause: str = "", reason: str = "") -> None:
-        headers = {"Retry-After": str(RETRY_SECONDS)}
-        super().__init__(headers=headers, reason=reason, cause=cause)
