@@ -148,14 +148,12 @@ class ApiKey(models.Model):
         state = state_of(self.revoked_at, self.expires_at)
         return State.ROLLED if state is State.EXPIRED and self.replaced_by_id else state
 
+    @property
+    def workspace_name(self) -> str:
+        return self.workspace.name
+
     def snapshot(self) -> KeySnapshot:
-        return KeySnapshot(
-            workspace_id=self.workspace_id,
-            workspace_name=self.workspace.name,
-            key_id=self.id,
-            key_name=self.name,
-            key_prefix=self.prefix,
-        )
+        return KeySnapshot.of(self)
 
     @transaction.atomic
     def revoke(self, *, by: User) -> None:

@@ -1,9 +1,8 @@
 """An entry's copies of what it is about; their fields are columns of the log."""
 
 from dataclasses import dataclass
+from typing import Any
 from uuid import UUID
-
-from config.api.active_key import ActiveKey
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,7 +18,8 @@ class KeySnapshot(WorkspaceSnapshot):
     key_prefix: str
 
     @classmethod
-    def of(cls, key: ActiveKey) -> "KeySnapshot":
+    def of(cls, key: Any) -> "KeySnapshot":
+        """Of an API key, or of the `ActiveKey` of a request."""
         return cls(
             workspace_id=key.workspace_id,
             workspace_name=key.workspace_name,
