@@ -22,10 +22,8 @@ def can_sign_in(user: User | AnonymousUser) -> bool:
 
 
 class WorkspaceQuerySet(models.QuerySet["Workspace"]):
-    def administered_by(self, user: User | AnonymousUser) -> "WorkspaceQuerySet":
+    def administered_by(self, user: User) -> "WorkspaceQuerySet":
         """The workspaces whose admin the user is: active staff with an ADMIN membership."""
-        if not user.is_authenticated:
-            return self.none()
         return self.filter(memberships__in=Membership.objects.admins().filter(user=user))
 
 
@@ -57,7 +55,7 @@ class Workspace(models.Model):
         """ "Acme · 33fb8abb": tells a workspace apart from others with the same name."""
         return f"{self.name} · {str(self.id)[:8]}"
 
-    def is_administered_by(self, user: User | AnonymousUser) -> bool:
+    def is_administered_by(self, user: User) -> bool:
         return Workspace.objects.administered_by(user).filter(pk=self.pk).exists()
 
     def snapshot(self) -> WorkspaceSnapshot:

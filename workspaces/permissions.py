@@ -4,18 +4,16 @@ Django's own permissions are for reading only (`audit.scope`): a superuser has a
 not see keys.
 """
 
-from django.contrib.auth.models import AnonymousUser, User
+from django.contrib.auth.models import User
 
 from workspaces.models import Workspace, can_sign_in
 
 SUPPORT = "Support"  # the group of the support staff; `documents.permissions` creates it
 
-AnyUser = User | AnonymousUser
 
-
-def may_manage_members(user: AnyUser, workspace: Workspace) -> bool:
+def may_manage_members(user: User, workspace: Workspace) -> bool:
     return is_operator(user) or workspace.is_administered_by(user)
 
 
-def is_operator(user: AnyUser) -> bool:
+def is_operator(user: User) -> bool:
     return can_sign_in(user) and user.is_superuser

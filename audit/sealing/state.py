@@ -19,7 +19,6 @@ from audit.sealing import checkpoints, keys
 from audit.sealing.checkpoints import Newest
 from audit.sealing.leaves import NAMES, TRUSTED, hash_of
 
-SECOND = timedelta(seconds=1)
 EVER, NEVER = datetime(1, 1, 2, tzinfo=UTC), datetime(9999, 1, 1, tzinfo=UTC)
 LATE_SECONDS = 600  # an entry is usually sealed seconds after it was written
 PROCESS = "seal_audit"  # what PostgreSQL calls the connection of a process that seals on and on
@@ -87,7 +86,7 @@ def read(connection: BaseDatabaseWrapper = default_connection) -> State:
     signed = checkpoints.newest(known, connection)
     with connection.cursor() as cursor:
         # A checkpoint's time is in whole seconds, and a little before its entries were read.
-        sealed_at = signed.statement.sealed_at + SECOND if signed.statement else EVER
+        sealed_at = signed.statement.sealed_at + timedelta(seconds=1) if signed.statement else EVER
         complete_to = signed.horizon.complete_to
         unknown = signed.statement is None and signed.leaves > 0
         if unknown:  # all entries would have to be looked at

@@ -1,6 +1,6 @@
 """The Merkle tree, its hashes and its inclusion proofs, as in section 2.1 of RFC 9162."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from hashlib import sha256
 
@@ -95,9 +95,7 @@ class StoredTree:
     def __init__(self) -> None:
         self._block = lru_cache(CACHED_BLOCKS)(_read_block)
         # The large subtrees are in many proofs.
-        self.complete: Callable[[int, int], bytes] = lru_cache(CACHED_BLOCKS * BLOCK)(
-            self._complete
-        )
+        self.complete = lru_cache(CACHED_BLOCKS * BLOCK)(self._complete)
 
     def frontier(self, size: int) -> Frontier:
         """The tree of the first `size` leaves, to append to."""

@@ -102,8 +102,7 @@ class Bucket(Witness):
 
     def _read(self, name: str) -> str:
         with self._storage.open(name) as file:
-            found: str = file.read().decode()
-        return found
+            return str(file.read(), "utf-8")
 
 
 def witness(text: str) -> Witness:

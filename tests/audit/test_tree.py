@@ -75,7 +75,7 @@ def test_a_tree_can_be_continued_from_its_complete_subtrees(size: int) -> None:
     for leaf in leaves[:size]:
         tree.append(leaf)
     stored = merkle.StoredTree()
-    stored.complete = complete(leaves)
+    stored.complete = complete(leaves)  # type: ignore[assignment]
     again = stored.frontier(size)
     assert again.root() == tree.root()
     assert again.append(leaves[size]) == tree.append(leaves[size])

@@ -111,9 +111,8 @@ def accept(request: HttpRequest, opened: Invitation, account: User) -> HttpRespo
 
 
 def problem(request: HttpRequest, why: str) -> HttpResponse:
-    response = render_invitation(
-        request, problem=f"{PROBLEMS[why]} {'' if why == 'used' else ADVICE}"
-    )
+    text = PROBLEMS[why] if why == "used" else f"{PROBLEMS[why]} {ADVICE}"
+    response = render_invitation(request, problem=text)
     response.status_code = 404 if why == "unknown" else 410
     return response
 

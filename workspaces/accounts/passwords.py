@@ -42,9 +42,7 @@ FIRST_PASSWORD_DAYS = 7  # that a link of an operator is valid
 
 class ChangeForm(AdminPasswordChangeForm):
     def clean_old_password(self) -> str:
-        password: str = self.cleaned_data["old_password"]
-        check_own_password(self.user, password)
-        return password
+        return check_own_password(self.user, self.cleaned_data["old_password"])
 
 
 @method_decorator(takes_password, name="dispatch")

@@ -137,9 +137,7 @@ class ConfirmPasswordForm(CodeForm):
             del self.fields["code"]
 
     def clean_password(self) -> str:
-        password: str = self.cleaned_data["password"]
-        check_own_password(self.user, password)
-        return password
+        return check_own_password(self.user, self.cleaned_data["password"])
 
     def clean_code(self) -> str:
         """Checks the code after the right password only: a code is valid once."""
@@ -149,8 +147,8 @@ class ConfirmPasswordForm(CodeForm):
         return code
 
 
-def check_own_password(user: User, password: str) -> None:
-    """Checks the password of the signed-in user; a wrong one is counted and recorded.
+def check_own_password(user: User, password: str) -> str:
+    """Returns the password of the signed-in user; a wrong one is counted and recorded.
 
     Raises ValidationError if it is wrong, or too many were. Attempts to sign in from elsewhere do
     not count towards its limit.
@@ -161,6 +159,7 @@ def check_own_password(user: User, password: str) -> None:
         attempt.count()
         record(Action.PASSWORD_REFUSED, by=user.get_username())
         raise forms.ValidationError("The password is wrong.", code="password_incorrect")
+    return password
 
 
 @method_decorator(takes_password, name="dispatch")

@@ -2,10 +2,9 @@
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import wraps
 from threading import Semaphore
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
@@ -20,8 +19,7 @@ from workspaces.accounts import known_browser
 logger = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True)
-class Limit:
+class Limit(NamedTuple):
     name: str
     attempts: int
     minutes: int = 5
