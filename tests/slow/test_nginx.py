@@ -140,7 +140,7 @@ def test_nginx_log_has_one_object_for_each_request_without_raw_keys(
     assert line["path"] == f"/api/v1/nothing/{acme.raw[:12]}…"
     assert (line["method"], line["status"], line["client_address"]) == ("GET", 404, HOST)
     assert line["bytes"] == len(response.body)
-    assert 0 <= float(line["upstream_seconds"]) <= line["seconds"] + 0.001
+    assert 0 <= float(line["upstream_seconds"]) <= line["seconds"] + 0.01  # another clock
     escaped = gate.get(f"/dtd%5F{acme.raw[4:]}")
     assert gate.logged(escaped.headers["request-id"])["status"] == 401
     assert acme.raw[12:] not in gate.written()
