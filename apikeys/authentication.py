@@ -17,6 +17,7 @@ from config.request.redaction import PREFIX
 _BEARER = re.compile(rf"(?i:Bearer) +({PREFIX}[\x21-\x7e]+)")
 MALFORMED = f"the Authorization header is not of the form Bearer {PREFIX}…"
 NO_KEY = f"a key is {PREFIX} and {keys.SECRET_LENGTH} letters or digits; what was sent has"
+UNKNOWN = "unknown, revoked, expired or deleted key"
 
 _ACTIVE = f"""
     SELECT key.id, key.name, key.prefix,
@@ -43,8 +44,8 @@ class BearerKeyAuthentication(BaseAuthentication):
         notes.key_prefix, notes.key_digest = keys.loggable(raw), keys.digest(raw)
         found: list[ActiveKey] = fetch_with_retry(_ACTIVE, (notes.key_digest,), ActiveKey)
         if not found:
-            if not notes.key_prefix:
+            if not keys.FORM.fullmatch(raw):
                 raise InvalidKey(reason=f"{NO_KEY} {len(raw)} characters")
-            raise InvalidKey(reason="unknown, revoked, expired or deleted key")
+            raise InvalidKey(reason=UNKNOWN)
         notes.key = found[0]
         return None, found[0]

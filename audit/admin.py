@@ -148,8 +148,7 @@ class AuditEntryAdmin(LogAdmin):
     def warnings(self, request: HttpRequest) -> list[str]:
         """What the checks have found of the log."""
         site: Any = self.admin_site
-        lines: list[str] = site.lines(request, health.checks().of(AUDIT_LOG))
-        return lines
+        return [*site.lines(request, health.checks().of(AUDIT_LOG))]
 
     def panels(self, request: HttpRequest) -> list[SafeString]:
         """The last changes of the workspace that is looked at."""

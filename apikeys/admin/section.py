@@ -62,16 +62,16 @@ class ApiKeyAdmin(ScopedAdmin):
         if workspace is None:
             return {}
         keys = ApiKey.objects.filter(workspace=workspace).order_by("expires_at", "-created_at")
-        of_keys = Q(key_id__in=keys.values("pk"))
-        if access := refusals(workspace):
-            of_keys &= ~Q(status__in=(402, 403))  # `access` says so
+        access = refusals(workspace)
+        # Of 402s and 403s, `access` says why.
+        of_keys = Q(key_id__in=keys.values("pk")) & ~Q(status__in=(402, 403))
         refused: list[str] = [why for _, _, why in report.needs_a_look(of_keys, own=True)]
         refused.sort(key=lambda why: URGENCY.get(type(why), 1))
-        return {
-            "API access": access,
-            "refused programs": refused[:SHOWN],
-            "expiry of keys": [sentence("expires", key=key) for key in keys.expiring()[:SHOWN]],
-        }
+        expire = [sentence("expires", key=key) for key in keys.expiring()[:SHOWN]]
+        found = {"API access": access, "expiry of keys": expire}
+        if refused or not access:  # none is well without access
+            found["refused programs"] = refused[:SHOWN]
+        return found
 
     def panels(self, request: HttpRequest) -> list[SafeString]:
         """Thirty days of the workspace, and of the keys that were used last."""

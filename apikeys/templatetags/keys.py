@@ -12,6 +12,7 @@ from apikeys.keys import State
 from apikeys.models import ApiKey
 from apikeys.usage import report
 from apikeys.usage.models import KeyUsage
+from audit.models import AuditEntry
 from audit.scope import scope_of
 from config.console.formatting import ago
 from workspaces.api_access import access_warning
@@ -42,12 +43,16 @@ def with_usage(objects: Sequence[Any], field: str) -> list[tuple[Any, SafeString
 
 @register.inclusion_tag("admin/apikeys/in_log.html", takes_context=True)
 def key_in_log(context: Any, id: UUID) -> dict[str, Any]:
-    """What a log that is narrowed to a key says of it: for staff, what log and refusals say too."""
+    """What a log that is narrowed to a key says of it: for staff, what log and refusals say too.
+
+    A deleted key, or one that is mistyped, is not known by more than its first characters.
+    """
     scope = scope_of(context["request"])
     visible, own = scope.visible(), not scope.everything
     keys = ApiKey.objects.filter(visible, pk=id).select_related("workspace", "revoked_by")
-    rows = report.refused_within(days=1).filter(visible, key_id=id)
-    return {"id": id, "key": keys.first(), "own": own, "refused": report.kinds(rows, "status")}
+    prefix = AuditEntry.objects.filter(visible, key_id=id).values("key_prefix")[:1]
+    rows = report.refused_within(days=1).filter(visible, key_prefix=prefix)
+    return {"key": keys.first(), "own": own, "refused": report.kinds(rows, "status", "key_prefix")}
 
 
 @register.filter
@@ -58,9 +63,15 @@ def successor(key_id: UUID) -> ApiKey | None:
 
 
 @register.filter
-def is_refused(key: ApiKey) -> bool:
-    """Whether a key that has not ended does not work, since its workspace has no API access."""
-    return not key.state.has_ended and bool(access_warning(key.workspace))
+def access_at_present(workspace_id: UUID) -> str:
+    """Why no key of the workspace works; "" if it has access to the API."""
+    return access_warning(Workspace.objects.get(pk=workspace_id))
+
+
+@register.filter
+def refusal(key: ApiKey) -> str:
+    """Why a key that has not ended does not work: its workspace has no API access."""
+    return "" if key.state.has_ended else access_warning(key.workspace)
 
 
 @register.simple_tag

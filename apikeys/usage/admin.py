@@ -127,8 +127,7 @@ class RefusedRequestAdmin(LogAdmin):
         yield "Request id", format_html("{} {}", copyable(id.hex), among)
         if row.response_text != reason(request, row):
             yield "Response", row.response_text
-        if not row.others:
-            yield "Document", document_of(request, row)
+        yield "Document", "" if row.others else document_of(request, row)
         sent = format_html("<code>{} {}</code>", row.method, isolated(row.path))
         yield "First request, whose path alone is kept" if row.others else "Request", sent
 

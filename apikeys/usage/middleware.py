@@ -25,7 +25,7 @@ from config.request.redaction import redact_sent
 logger = logging.getLogger(__name__)
 
 ROWS_A_MINUTE = 20  # of refused requests, of a key or a network
-ROWS_OF_A_STATUS = 8  # of these: a flood of one status leaves room for others
+ROWS_OF_A_STATUS = 8  # of these, or twice as many with new reasons: a flood leaves room for others
 ROWS_OF_A_REASON = 3  # of these: a flood is a few rows, whatever it asks for
 NETWORKS = 250  # that have rows, in each batch; of minutes of keys, 20 times as many
 IDS_KEPT = 60  # Request-Ids of a row, the first ones
@@ -84,7 +84,8 @@ def fold(row: RefusedRequest, into: Rows) -> RefusedRequest:
         likest = [each for each in alike if each.reason == row.reason]
         # What was sent as a key has no reason yet: it may be one that has ended.
         has_room = len(likest) < ROWS_OF_A_REASON or row.sent_digest
-        if has_room and len(alike) < ROWS_OF_A_STATUS and len(rows) < ROWS_A_MINUTE:
+        most = ROWS_OF_A_STATUS if likest else 2 * ROWS_OF_A_STATUS
+        if has_room and len(alike) < most and len(rows) < ROWS_A_MINUTE:
             return rows.setdefault(what, row)
         found = (likest or alike or [*rows.values()])[-1]
         found.others += row.requests
@@ -139,7 +140,7 @@ def _row(request: HttpRequest, now: datetime, notes: Notes, error: ApiError) -> 
         method=redact_sent(request.method, 20),
         path=redact_sent(escape_uri_path(request.path) + query, SENT_LENGTH),
     )
-    row.sent_digest = notes.key_digest
+    row.sent_digest = "" if notes.key else notes.key_digest
     if notes.key:
         vars(row).update(vars(KeySnapshot.of(notes.key)))
     return row

@@ -6,6 +6,7 @@ show in its time.
 
 from collections.abc import Sequence
 
+from apikeys.authentication import UNKNOWN
 from apikeys.models import ApiKey
 from apikeys.usage.models import RefusedRequest
 from audit.models import Action, AuditEntry
@@ -14,7 +15,7 @@ TIME = "%Y-%m-%d %H:%M:%S UTC"
 
 
 def add_reasons(rows: Sequence[RefusedRequest]) -> None:
-    of_keys = [row for row in rows if row.status == 401 and row.key_prefix]
+    of_keys = [row for row in rows if row.key_prefix and row.reason == UNKNOWN]
     prefixes = {row.key_prefix for row in of_keys}
     found = ApiKey.objects.filter(prefix__in=prefixes).select_related("workspace", "revoked_by")
     keys = {key.prefix: key for key in found}

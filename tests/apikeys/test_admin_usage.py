@@ -125,7 +125,11 @@ OF_KEY, OF_WORKSPACE = ({f"refused_{of}", f"refused_{of}_status"} for of in ("ke
 READ_FROM = {
     staff.REFUSED: {"refused_newest"},
     f"{staff.REFUSED}?status__exact=429": {"refused_status"},
-    f"{staff.REFUSED}?key_id__exact={uid(20, 2)}&status__exact=404": OF_KEY,
+    f"{staff.REFUSED}?key_id__exact={uid(20, 2)}&status__exact=404": {
+        *OF_KEY,
+        "refused_key_prefix",
+        "audit_key",
+    },
     f"{staff.REFUSED}?workspace_id__exact={uid(20, 1)}": OF_WORKSPACE,
     f"{staff.REFUSED}?address__exact=203.0.113.20": {"refused_address"},
     f"{staff.REFUSED}?key_prefix__exact=dtd_00000020": {"refused_key_prefix"},

@@ -17,7 +17,7 @@ from apikeys.usage import middleware, purge, report
 from apikeys.usage.middleware import BUFFER
 from apikeys.usage.models import KeyUsage, RefusedRequest
 from tests.support import factories
-from tests.support.cast import ENDS, page_of, spend, statements, text_of, used_up
+from tests.support.cast import ENDS, page_of, path_of, spend, statements, text_of, used_up
 from tests.support.client import Response, get
 from tests.support.database import waiting_for_lock
 from tests.support.factories import Tenant, uid
@@ -25,6 +25,7 @@ from tests.support.proxy import Proxy
 from tests.support.server import eventually
 from tests.support.staff import HISTORY, REFUSED, START, body, shown, signed_in, support
 from tests.support.usage import Usage, find_request, numbers, refused, usage_of
+from workspaces.models import Workspace
 
 
 @pytest.fixture(autouse=True)
@@ -85,12 +86,13 @@ def test_refused_key_is_named_with_what_was_sent_or_became_of_it(
     if end:
         ENDS[end](acme)
     values = {"raw": acme.raw, "prefix": acme.key.prefix, "cut": acme.raw[:-1]}
-    row = row_of(get("/api/v1/me", header and header.format(**values)), flusher)
+    sent = header and header.format(**values)
+    row = row_of(get("/api/v1/me", sent), flusher)
     assert re.fullmatch(sentence, row.reason), row.reason
     if sentence.startswith("The key"):
         assert about(row) == known
     else:  # nobody can put a request into the list of somebody else's workspace
-        prefix = header.format(**values)[7:19] if header and (end or "Z" in header) else ""
+        prefix = sent[7:19] if sent and len(sent) > 40 else ""  # of most of a key
         assert about(row) == (None, "", prefix, None, "")
     assert "hunter2" not in str(RefusedRequest.objects.values().get(pk=row.pk))
 
@@ -318,6 +320,16 @@ def test_flood_of_many_paths_hides_no_other_status_or_reason(
     assert numbers(KeyUsage.objects.get()) == Usage(errors=212, limited=840)
 
 
+def test_flood_of_missing_documents_hides_no_request_with_another_reason(
+    acme: Tenant, flusher: ModuleType
+) -> None:
+    for number in range(11):
+        acme.get(f"/documents/{uid(number)}")
+    draft = factories.document(acme.workspace)
+    row_of(acme.get(f"{path_of(draft)}/download?type=signed"), flusher)
+    assert counts() == [(1, 0), (1, 0), (9, 8), (1, 0)]
+
+
 def test_flood_of_many_forms_is_shown_as_what_it_is(
     acme: Tenant, umbrella: Tenant, flood: Flood, flusher: ModuleType, desk: Client
 ) -> None:
@@ -497,30 +509,42 @@ def test_log_of_a_key_says_what_became_of_it(
 
     refused(**vars(acme.key.snapshot()), requests=8)
     refused(**vars(acme.key.snapshot()), status=429, requests=100)
+    for tenant in (acme, frozen):  # mistyped, or deleted
+        refused(status=401, requests=25, key_prefix=tenant.key.prefix)
     for url in (HISTORY, REFUSED):
         rest = "Refused in the last 24 hours 100 × 429 , 8 × 404"
-        assert f"State Active {rest}" in log(sam, acme, url)
+        assert f"State Active {rest.replace('8 ×', '25 × 401 , 8 ×')}" in log(sam, acme, url)
         assert f"State Active Last used never {rest}" in log(ada, acme, url)
-    assert "State Active Refused at present Refused in the last" in log(sam, frozen)
+    assert "Active Refused at present Frozen is suspended: its keys are ref" in log(sam, frozen)
     ended = "State There is no such key any more Refused in the last 24 hours none"
     assert ended in log(ada, frozen)  # as if it did not exist
     ENDS["revoked"](acme)
     assert re.search(f"State Revoked {TIME} by admin@acme.example Last used", log(ada, acme))
     ENDS["deleted"](frozen)
-    assert ended in log(sam, frozen)
+    assert ended.replace("none", "25 × 401") in log(sam, frozen)
 
 
 @pytest.mark.parametrize("status", [402, 403])
 def test_workspace_without_access_that_still_asks_needs_no_look(
-    frozen: Tenant, status: int
+    frozen: Tenant, sam: Client, status: int
 ) -> None:
     """Its admins read that its keys are refused, in a line of its own."""
+
+    def now(suspended: bool, plan: str) -> list[str]:
+        Workspace.objects.filter(pk=frozen.workspace.pk).update(suspended=suspended, plan=plan)
+        pages = [body(client.get(START)) for client in (sam, signed_in(frozen.admin))]
+        assert '<li class="warn">' not in "".join(pages)
+        return [text_of(page) for page in pages]
+
     refused(**vars(frozen.key.snapshot()), status=status, requests=6)
-    asks = f"6 × {status} {frozen.key} was refused , the last time"
-    for user in (support(), frozen.admin):
-        page = body(signed_in(user).get(START))
-        assert (asks in text_of(page)) == (user != frozen.admin)
-        assert '<li class="warn">' not in page
+    asks = f"6 × {status} {frozen.key} was refused , the last time just now :"
+    staff, own = now(status == 403, "FREE")
+    assert f"{asks} Frozen" in staff
+    assert "Frozen" in own
+    assert f"6 × {status}" not in own
+    staff, own = now(False, "PRO")
+    assert f"{asks} that is over, its keys work." in staff
+    assert "keys work" not in own
 
 
 def test_chips_name_what_an_empty_list_is_of_to_those_who_may_know_it(
