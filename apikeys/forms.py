@@ -20,7 +20,7 @@ OLD_KEY_ENDS = {  # the hours until the old key ends
 
 class ExpiryForm(OnceForm):
     expires = forms.ChoiceField(
-        label="Expires",
+        label="The new key expires",
         choices=EXPIRY,
         initial="90",
         help_text="A key that expires is safer: if it leaks, it does not work for ever. From then "

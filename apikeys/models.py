@@ -8,7 +8,7 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, models, transaction
-from django.db.models import Q
+from django.db.models import F, Q
 from django.db.models.functions import Now
 from django.utils import timezone
 
@@ -40,6 +40,11 @@ class ApiKeyQuerySet(models.QuerySet["ApiKey"]):
         """Without those that were rolled to a key that works, which end on purpose."""
         soon = self.active().filter(expires_at__lte=Now() + WARNED_BEFORE)
         return soon.exclude(replaced_by__in=ApiKey.objects.active())
+
+    def used_since_rolled(self) -> "ApiKeyQuerySet":
+        """Those that will end, though a program has not changed to the key that replaces them."""
+        rolled = self.active().filter(replaced_by__in=ApiKey.objects.active())
+        return rolled.filter(expires_at__gt=Now(), last_used_at__gt=F("replaced_by__created_at"))
 
     @transaction.atomic
     def issue(

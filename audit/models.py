@@ -48,7 +48,7 @@ class Action(models.TextChoices):
     WEBHOOK_SECRET_ROLLED = "webhook.secret_rolled", _WORKSPACE, "Webhook's secret rolled"
     WEBHOOK_DELETED = "webhook.deleted", _WORKSPACE, "warn", "Webhook deleted"
     WEBHOOK_TEST_SENT = "webhook.test_sent", _WORKSPACE, "Webhook test event sent"
-    WEBHOOK_SENT_AGAIN = "webhook.sent_again", _WORKSPACE, "Webhook's deliveries sent again"
+    WEBHOOK_SENT_AGAIN = "webhook.sent_again", _WORKSPACE, "Deliveries sent again"
     # What happened to it; fields.
     DOCUMENT_DOWNLOADED = "document.downloaded", "key document file", "Document downloaded"
     DOCUMENT_VIEWED = "document.viewed", "by workspace document", "Document's page opened"

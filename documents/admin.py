@@ -8,6 +8,7 @@ from django.contrib import admin
 from django.db.models import F, Prefetch, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import URLPattern, path
+from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from audit.models import Action
@@ -22,12 +23,11 @@ from config.console.object_page import ObjectPage
 from documents.admin_list import CustomerForm, DocumentFilter, DocumentList, url_of_match
 from documents.api.objects import progress
 from documents.evidence.views import evidence_file
-from documents.models import Document, Recipient
-from documents.overview import panel
+from documents.models import Document, DocumentStatus, Recipient
+from documents.overview import COLOURS, panel
 from documents.timeline import MOST, downloads, entries_of, timeline
 
 VIEW = "documents.view_document"  # a permission of the group Support
-PILLS = {"COMPLETED": "ok", "DECLINED": "bad", "EXPIRED": "bad"}  # of other statuses: "quiet"
 # A recipient's circle: its colour and its sign.
 CIRCLES = {
     "SIGNED": ("ok", "✓"),
@@ -85,7 +85,8 @@ def since(recipient: Recipient) -> datetime | None:
 def state_of(document: Document) -> SafeString:
     if document.deleted_at:
         return pill("bad", "Deleted")
-    return pill(PILLS.get(document.status, "quiet"), document.get_status_display())
+    status = DocumentStatus(document.status)
+    return format_html('<span class="dot {}">{}</span>', COLOURS[status], status.label)
 
 
 @admin.register(Document)
@@ -103,8 +104,7 @@ class DocumentAdmin(ScopedAdmin):
     def rows(self, request: HttpRequest) -> QuerySet[Document]:
         in_order = Prefetch("recipients", Recipient.objects.order_by("order", "id"))
         documents: QuerySet[Document] = super().rows(request).select_related("workspace")
-        named = documents.annotate(workspace_name=F("workspace__name"))
-        return named.prefetch_related(in_order)
+        return documents.annotate(workspace_name=F("workspace__name")).prefetch_related(in_order)
 
     def panels(self, request: HttpRequest) -> list[SafeString]:
         workspace = own_scope(request).workspace

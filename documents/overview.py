@@ -1,6 +1,6 @@
 """The documents of a workspace on the start page: by status, and those that wait longest."""
 
-from django.db.models import Sum
+from django.db.models import Prefetch, Sum
 from django.template.loader import render_to_string
 from django.utils import timezone
 from django.utils.safestring import SafeString
@@ -34,16 +34,13 @@ def panel(workspace: Workspace) -> SafeString:
         for status, colour in COLOURS.items()
     ]
     waiting = Document.objects.filter(workspace=workspace, status__in=WAITING, deleted_at=None)
-    longest = list(waiting.exclude(sent_at=None).order_by("sent_at", "id")[:SHOWN])
-    asked = Recipient.objects.filter(document__in=longest, role__in=ASKED, status__in=ASKED_NOW)
-    firsts = {each.document_id: each for each in asked.order_by("-order", "-id")}
+    longest = waiting.exclude(sent_at=None).order_by("sent_at", "id")[:SHOWN]
+    asked = Recipient.objects.filter(role__in=ASKED, status__in=ASKED_NOW).order_by("order", "id")
+    longest = longest.prefetch_related(Prefetch("recipients", asked, "asked"))
     now = timezone.now()
     context = {
         "bar": parts_bar(parts),
         "total": sum(part.number for part in parts),
-        "waiting": [
-            (each, firsts.get(each.pk), each.sent_at and (now - each.sent_at).days)
-            for each in longest
-        ],
+        "waiting": [(each, each.sent_at and (now - each.sent_at).days) for each in longest],
     }
     return SafeString(render_to_string("admin/documents/panel.html", context))

@@ -187,7 +187,8 @@ class DeleteKey(EndKey):
     what = "Delete"
     text = (
         "A deleted key stops immediately and leaves the list; the next request gets 401. Its name "
-        "and first characters stay in the audit log."
+        "and first characters stay in the audit log. Whether a program still sends it is not known "
+        "then: of a key that is only revoked, its page says so."
     )
     done = "is deleted. The audit log keeps what it did."
     end = staticmethod(ApiKey.delete_by)

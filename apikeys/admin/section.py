@@ -67,7 +67,8 @@ class ApiKeyAdmin(ScopedAdmin):
         of_keys = Q(key_id__in=keys.values("pk")) & ~Q(status__in=(402, 403))
         refused: list[str] = [why for _, _, why in report.needs_a_look(of_keys, own=True)]
         refused.sort(key=lambda why: URGENCY.get(type(why), 1))
-        expire = [sentence("expires", key=key) for key in keys.expiring()[:SHOWN]]
+        ending = (keys.expiring() | keys.used_since_rolled()).select_related("replaced_by")
+        expire: list[str] = [sentence("expires", key=key) for key in ending[:SHOWN]]
         found = {"API access": access, "expiry of keys": expire}
         if refused or not access:  # none is well without access
             found["refused programs"] = refused[:SHOWN]

@@ -76,7 +76,7 @@ READ_FROM = {
     "action__exact=key.revoked": {"audit_action"},
     f"workspace_id__exact={uid(20, 1)}": {"audit_workspace"},
     f"document_id__exact={uid(20, 3)}": {"audit_document"},
-    f"key_id__exact={uid(20, 2)}": {"audit_key"},
+    f"key_id__exact={uid(20, 2)}": {"audit_key", "refused_key_prefix"},
     f"workspace_id__exact={uid(1, 1)}&action__exact=key.revoked": {"audit_workspace_action"},
     "kind=changes": {"audit_changes"},
     "kind=imports": {"audit_action"},

@@ -77,11 +77,13 @@ class DeliveryAdmin(LogAdmin):
         yield "Event", copyable(row.public_event_id)
 
     def details(self, request: HttpRequest, row: Any) -> SafeString:
+        *_, when = state_of(row)
         context = {
             "delivery": row,
+            "when": when,
             "body": msgspec.json.format(as_json(event_of(row))).decode(),
             "attempts": row.attempt_set.all(),
-            "live": is_due(row),
+            "live": when == SOON,
             "sends": not unsent(),
             "may_send": may_change(request, row.endpoint) and row.attempts > 0,
         }
@@ -115,11 +117,8 @@ def held(endpoint: Endpoint) -> str:
 
 
 def in_words(attempt: Attempt) -> str:
-    """How it ended; of a later one than the first, also its number and time."""
-    if attempt.number == 1:
-        return reason(attempt)
-    at = clock_tag(attempt.started_at)
-    return format_html("{}, attempt {} at {}", reason(attempt), attempt.number, at)
+    """How it ended; of a later one than the first, also its number."""
+    return reason(attempt) + (f", attempt {attempt.number}" if attempt.number > 1 else "")
 
 
 def reason(attempt: Attempt) -> str:
