@@ -119,7 +119,7 @@ def day_panel(most: Any) -> SafeString:
     day, requests = filtered(REFUSED, within="24h"), sum(map(sum, counts.values()))
     figures = [("requests", requests, "", ""), ("refused or failed", by_status.total(), day, "")]
     for status, name in STATUSES.items():
-        colour = "bad" if status >= 500 else "warn"
+        colour = "bad" if status >= 500 else ""
         figures.append((name, by_status[status], f"{day}&status__exact={status}", colour))
     context = {"figures": figures, "lines": most, "url": day, "chart": chart}
     return SafeString(render_to_string("admin/usage/panels/day.html", context))

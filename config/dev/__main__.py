@@ -14,6 +14,7 @@ VARIABLES = {
     "REDIS_URL": "memory://",
     "HTTPS_ONLY": "no",
     "EMAIL_URL": "mailbox://localhost",
+    "SUPPORT_EMAIL": "help@documents.example",
     "SECOND_FACTOR": "nobody",
     "WEBHOOK_TARGETS": "any",
 }
