@@ -5,8 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from django.db import connection as default_connection
-from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db import connection
 
 from audit.models import Checkpoint
 from audit.sealing.keys import NoteError, PublicKey
@@ -51,9 +50,7 @@ class Newest:
         return self.statement.horizon if self.statement else Horizon()
 
 
-def newest(
-    keys: Sequence[PublicKey], connection: BaseDatabaseWrapper = default_connection
-) -> Newest:
+def newest(keys: Sequence[PublicKey]) -> Newest:
     """Reads it, among the LOOKED_AT newest ones; one of the keys must have signed it."""
     with connection.cursor() as cursor:
         cursor.execute(_NEWEST)

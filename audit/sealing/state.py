@@ -11,8 +11,7 @@ from datetime import UTC, datetime, timedelta
 from math import inf
 
 from django.core.exceptions import ImproperlyConfigured
-from django.db import connection as default_connection
-from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db import connection
 
 from audit.models import Action, AuditEntry
 from audit.sealing import checkpoints, keys
@@ -37,15 +36,6 @@ def _oldest_unsealed(condition: str, order: str) -> str:
     """  # noqa: S608 - made of constants
 
 
-def newest(action: Action) -> str:
-    """SQL for the time of the newest entry of an action, by the index audit_action."""
-    return f"""
-        SELECT created_at FROM public.audit_auditentry
-        WHERE action OPERATOR(pg_catalog.=) '{action.value}'
-        ORDER BY created_at DESC, id DESC LIMIT 1
-    """  # noqa: S608 - a constant
-
-
 # By id, those that commit late are found too; by time, along the index audit_newest, also those
 # whose ids somebody set back.
 _AFTER_SEAL = "created_at > %(sealed_at)s"
@@ -53,7 +43,9 @@ _STATE = f"""{TRUSTED}
     SELECT extract(epoch FROM clock_timestamp() - least(
             ({_oldest_unsealed("id > %(complete_to)s", "id")}),
             ({_oldest_unsealed(_AFTER_SEAL, "created_at, id")})))::float8,
-        ({newest(Action.LOG_DAMAGED)})
+        (SELECT created_at FROM public.audit_auditentry
+            WHERE action OPERATOR(pg_catalog.=) '{Action.LOG_DAMAGED.value}'
+            ORDER BY created_at DESC, id DESC LIMIT 1)
 """  # noqa: S608 - made of constants
 
 
@@ -75,7 +67,7 @@ class State:
     unverified: str = ""
 
 
-def read(connection: BaseDatabaseWrapper = default_connection) -> State:
+def read() -> State:
     """Reads the state; if the log is not sealed, there is nothing to say of it."""
     if not keys.set_up():
         return State()
@@ -83,7 +75,7 @@ def read(connection: BaseDatabaseWrapper = default_connection) -> State:
         known = keys.public_keys()
     except ImproperlyConfigured as exc:
         return State(inf, unverified=str(exc))
-    signed = checkpoints.newest(known, connection)
+    signed = checkpoints.newest(known)
     with connection.cursor() as cursor:
         # A checkpoint's time is in whole seconds, and a little before its entries were read.
         sealed_at = signed.statement.sealed_at + timedelta(seconds=1) if signed.statement else EVER
@@ -117,7 +109,7 @@ def seals_of(entries: Sequence[AuditEntry]) -> dict[int, tuple[int, bool]]:
     if not keys.set_up():
         return {}
     by_id = {entry.pk: entry for entry in entries}
-    with default_connection.cursor() as cursor:
+    with connection.cursor() as cursor:
         cursor.execute(_SEALED, [list(by_id)])
         cursor.nextset()
         return {

@@ -5,12 +5,10 @@ A server has them at `/metrics`, where nginx does not lead; a command on a port 
 
 import logging
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import closing
 from functools import cache
 
-from django.db import DEFAULT_DB_ALIAS, connections
 from django.db import Error as DatabaseError
-from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db import connection
 from prometheus_client import REGISTRY, Counter, Histogram, Metric, disable_created_metrics
 from prometheus_client.registry import Collector
 
@@ -32,22 +30,23 @@ FAIL_OPEN = Counter(
 )
 
 # Of what is in the database; each app adds one.
-readers: list[Callable[[BaseDatabaseWrapper], Iterable[Metric]]] = []
+readers: list[Callable[[], Iterable[Metric]]] = []
 
 
 class DatabaseCollector(Collector):
     """What is read from the database when Prometheus asks; nothing if that is silent.
 
-    Each process has the same values. A scrape has a thread of its own, so its connection is closed
-    afterwards.
+    Each process has the same values. A scrape has a new connection: a database that has become
+    silent holds it up only until connecting has taken too long.
     """
 
     def collect(self) -> Iterator[Metric]:
+        connection.close()
         try:
-            with closing(connections.create_connection(DEFAULT_DB_ALIAS)) as connection:
-                yield from [metric for read in readers for metric in read(connection)]
+            yield from [metric for read in readers for metric in read()]
         except DatabaseError as exc:
             logger.warning("No metrics from the database: %s", exc)
+        connection.close()
 
     def describe(self) -> Iterable[Metric]:
         """Nothing, so that registering asks no database."""

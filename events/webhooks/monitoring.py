@@ -8,8 +8,7 @@ from datetime import timedelta
 from typing import NamedTuple
 
 from django.core.checks import Error, Info
-from django.db import connection as default_connection
-from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db import connection
 from django.utils import timezone
 from django.utils.timesince import timesince
 from prometheus_client import Metric
@@ -52,15 +51,15 @@ class Status(NamedTuple):
     held: float  # for which the newest events have waited for a transaction that writes
 
 
-def read_status(connection: BaseDatabaseWrapper = default_connection) -> Status:
+def read_status() -> Status:
     with connection.cursor() as cursor:
         cursor.execute(_STATUS)
         [row] = cursor.fetchall()
     return Status(*row)
 
 
-def read_metrics(connection: BaseDatabaseWrapper) -> Iterator[Metric]:
-    status = read_status(connection)
+def read_metrics() -> Iterator[Metric]:
+    status = read_status()
     text = "How long the oldest delivery that is due has waited"
     yield GaugeMetricFamily("documents_webhooks_overdue_seconds", text, status.overdue)
     text = "How long the newest events have waited for a transaction that writes"

@@ -5,7 +5,6 @@ from math import inf
 from typing import Any
 
 import pytest
-from django.db import connection
 
 from audit.checks import wrong_seals
 from audit.models import AuditEntry, Checkpoint
@@ -46,7 +45,7 @@ def test_a_metric_does_not_say_that_all_is_sealed_if_no_signature_can_be_checked
     settings: Any,
 ) -> None:
     def unsealed() -> float:
-        [_, found] = read_metrics(connection)
+        [_, found] = read_metrics()
         return float(found.samples[0].value)
 
     written()

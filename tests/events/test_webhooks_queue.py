@@ -308,7 +308,7 @@ def test_test_event_that_fails_has_one_attempt_and_is_no_failure_of_the_endpoint
 def test_status_says_what_is_late_and_whether_a_process_delivers(acme: Tenant) -> None:
     waiting(acme, 3)
     with delivering():
-        found = {each.name: each.samples[0].value for each in monitoring.read_metrics(connection)}
+        found = {each.name: each.samples[0].value for each in monitoring.read_metrics()}
         assert processes(monitoring.PROCESS) == 1
     assert 0 < found["documents_webhooks_overdue_seconds"] < 60
     assert 0 <= found["documents_events_held_seconds"] < 60
