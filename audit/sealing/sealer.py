@@ -10,6 +10,7 @@ looks at newer ones.
 from collections.abc import Sequence
 from dataclasses import replace
 
+from django.core.management.base import CommandError
 from django.db import IntegrityError, connection, transaction
 
 from audit.models import Action, Checkpoint, Leaf, Subtree
@@ -46,7 +47,7 @@ _PLAN = "SET LOCAL max_parallel_workers_per_gather = 0;" + "".join(
 )
 
 
-class SealRefused(Exception):
+class SealRefused(CommandError):
     """Sealing would sign a tree that contradicts an earlier checkpoint; the text says which."""
 
 

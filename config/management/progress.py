@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
+from django.core.exceptions import ImproperlyConfigured
 from django.core.management.base import BaseCommand, CommandError
 from django.db import Error as DatabaseError
 
@@ -27,7 +28,7 @@ class Progress:
 
 
 class InterruptibleCommand(BaseCommand):
-    """Ends with one line if a signal stops it, or if a service fails.
+    """Ends with one line if a signal stops it, a setting is wrong, or a service fails.
 
     Attributes:
         needs: the exceptions of services besides the database, with the name of each service.
@@ -45,6 +46,8 @@ class InterruptibleCommand(BaseCommand):
             return super().execute(*args, **options)
         except Stopped as exc:
             raise CommandError(f"Stopped{end}", returncode=exc.status) from exc
+        except ImproperlyConfigured as exc:
+            raise CommandError(str(exc)) from exc
         except tuple(needs) as exc:
             [service] = [name for kind, name in needs.items() if isinstance(exc, kind)]
             raise CommandError(f"{service}: {first_line(exc)}{end}") from exc

@@ -2,7 +2,6 @@ from argparse import ArgumentParser
 from typing import Any
 
 from django.conf import settings
-from django.core.exceptions import ImproperlyConfigured
 from django.core.management.base import CommandError
 from django.db import connection
 
@@ -10,7 +9,7 @@ from audit.models import Action
 from audit.record import record
 from audit.sealing import checkpoints, state
 from audit.sealing.keys import public_keys, signing_key
-from audit.sealing.sealer import BATCH, SEAL_EVERY, Sealer, SealRefused
+from audit.sealing.sealer import BATCH, SEAL_EVERY, Sealer
 from audit.sealing.witnesses import Publisher, witness
 from config.connections import UNAVAILABLE, as_role, connect_as
 from config.management.progress import InterruptibleCommand, Progress, first_line
@@ -52,8 +51,6 @@ class Command(InterruptibleCommand):
             except Stopped:
                 if not follow:
                     raise
-            except (ImproperlyConfigured, SealRefused) as exc:
-                raise CommandError(str(exc)) from exc
         if self.publisher.failed:
             raise CommandError("A witness has not received the newest checkpoint.")
 

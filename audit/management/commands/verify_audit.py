@@ -2,7 +2,6 @@ from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
-from django.core.exceptions import ImproperlyConfigured
 from django.core.management.base import CommandError
 
 from audit.models import Action
@@ -34,10 +33,7 @@ class Command(InterruptibleCommand):
         )
 
     def handle(self, *, checkpoint: Path | None, **options: Any) -> None:
-        try:
-            keys = public_keys()
-        except ImproperlyConfigured as exc:
-            raise CommandError(str(exc)) from exc
+        keys = public_keys()
         with graceful_shutdown() as shutdown:
             try:
                 outside = read_file(checkpoint, keys) if checkpoint else []
