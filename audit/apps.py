@@ -5,7 +5,7 @@ class AuditConfig(AppConfig):
     name = "audit"
 
     def ready(self) -> None:
-        from audit import checks, monitoring  # noqa: F401, PLC0415 - registers them
+        from audit import monitoring  # noqa: PLC0415 - registers checks
         from config.request import metrics  # noqa: PLC0415 - needs the settings
 
         metrics.readers.append(monitoring.read_metrics)

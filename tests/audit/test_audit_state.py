@@ -14,8 +14,8 @@ from django.core.files.storage import default_storage, storages
 from django.core.management import call_command
 from django.test import Client
 
-from audit.checks import audit_log
 from audit.models import AuditEntry, Checkpoint
+from audit.monitoring import audit_log
 from audit.sealing import state
 from audit.sealing.witnesses import Bucket
 from config import health

@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 
-from audit.checks import wrong_seals
 from audit.models import AuditEntry, Checkpoint
-from audit.monitoring import read_metrics
+from audit.monitoring import read_metrics, wrong_seals
 from audit.sealing import state
 from audit.sealing.keys import PrivateKey
 from audit.sealing.note import Horizon, Statement

@@ -26,8 +26,8 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from audit.checks import audit_log, backup
 from audit.models import Action, AuditEntry
+from audit.monitoring import audit_log, backup
 from config import checks, health
 from config.checks import HOUSEKEEPING, operation, redis
 from events.webhooks import monitoring

@@ -13,7 +13,7 @@ from pytest_django import Settings
 from redis import RedisError
 
 from apikeys.usage.middleware import BUFFER
-from audit.checks import audit_log_writable
+from audit.monitoring import audit_log_writable
 from config import cache, health
 from config.connections import fetch
 from config.request import metrics

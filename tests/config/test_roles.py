@@ -9,8 +9,8 @@ import pytest
 from django.apps import apps
 from django.db import DatabaseError, connection
 
-from audit.checks import audit_log
 from audit.models import AuditEntry
+from audit.monitoring import audit_log
 from tests.support.database import PRIVILEGES, execute, privileges
 from tests.support.factories import Tenant
 
