@@ -24,12 +24,12 @@ TEST_EVENT = "webhook.test"
 
 class EndpointQuerySet(models.QuerySet["Endpoint"]):
     def existing(self) -> "EndpointQuerySet":
-        return self.filter(deleted_at=None)
+        return self.filter(deleted_at=None).select_related("workspace")
 
     def failing(self) -> "EndpointQuerySet":
         """Those that fail now, the longest first."""
         failing = self.existing().filter(enabled=True, failing_since__isnull=False)
-        return failing.order_by("failing_since").select_related("workspace")
+        return failing.order_by("failing_since")
 
 
 class Endpoint(models.Model):

@@ -119,7 +119,7 @@ def switch_off(endpoint: Endpoint, *, by: User | None = None, reason: str = "") 
 def notify_of_failing() -> None:
     """Adds an e-mail to the admins about each endpoint that has failed for an hour, once."""
     since = timezone.now() - timedelta(hours=1)
-    for each in _existing().filter(enabled=True, failing_since__lt=since):
+    for each in Endpoint.objects.existing().filter(enabled=True, failing_since__lt=since):
         text = f"{each.name} fails. After {policy.FAILING_DAYS} days it is switched off."
         subject, about = f"A webhook fails: {each.workspace}", f"{each.pk} {each.failing_since}"
         mails.tell_admins(each.workspace, subject, text, each, about)
@@ -157,7 +157,7 @@ def delete(endpoint: Endpoint, *, by: User) -> None:
 
 @transaction.atomic
 def send_test_event(endpoint: Endpoint, *, by: User) -> None:
-    now = _existing().get(pk=endpoint.pk)
+    now = Endpoint.objects.existing().get(pk=endpoint.pk)
     now.deliveries.create(
         workspace_id=now.workspace_id,
         event_id=uuid.uuid4(),
@@ -178,7 +178,7 @@ def send_again(endpoint: Endpoint, *, by: User, only: Delivery | None = None) ->
     attempt. The consumer gets the same webhook-id, and the attempts are numbered on. With `only`,
     that delivery is sent again, also a test or one that has not failed.
     """
-    now = _existing().get(pk=endpoint.pk)
+    now = Endpoint.objects.existing().get(pk=endpoint.pk)
     chosen = now.deliveries.filter(Q(pk=only.pk) if only else UNDELIVERED)
     ids = chosen.values("pk")[:MOST_AGAIN]
     free = Q(claimed_until=None) | Q(claimed_until__lte=Now())
@@ -198,12 +198,9 @@ def send_again(endpoint: Endpoint, *, by: User, only: Delivery | None = None) ->
     return count
 
 
-def _existing() -> QuerySet[Endpoint]:
-    return Endpoint.objects.existing().select_related("workspace")
-
-
 def _locked(endpoint: Endpoint) -> QuerySet[Endpoint]:
-    return _existing().filter(pk=endpoint.pk).select_for_update(of=("self",), no_key=True)
+    found = Endpoint.objects.existing().filter(pk=endpoint.pk)
+    return found.select_for_update(of=("self",), no_key=True)
 
 
 def _save(endpoint: Endpoint, action: Action, by: User | None, what: str = "") -> None:
