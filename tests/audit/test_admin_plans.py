@@ -52,7 +52,7 @@ def used(client: Client, query: str) -> set[str]:
 def indexes(queries: list[str], query: str = "") -> set[str]:
     found: set[str] = set()
     for sql in queries:
-        if 'FROM "audit_auditentry"' not in sql:
+        if 'FROM "audit_auditentry"' not in sql or 'FROM "usage_refusedrequest"' in sql:
             continue
         assert "COUNT(" not in sql
         assert "OFFSET" not in sql
@@ -76,7 +76,7 @@ READ_FROM = {
     "action__exact=key.revoked": {"audit_action"},
     f"workspace_id__exact={uid(20, 1)}": {"audit_workspace"},
     f"document_id__exact={uid(20, 3)}": {"audit_document"},
-    f"key_id__exact={uid(20, 2)}": {"audit_key", "refused_key_prefix"},
+    f"key_id__exact={uid(20, 2)}": {"audit_key"},
     f"workspace_id__exact={uid(1, 1)}&action__exact=key.revoked": {"audit_workspace_action"},
     "kind=changes": {"audit_changes"},
     "kind=imports": {"audit_action"},

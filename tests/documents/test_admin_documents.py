@@ -112,7 +112,7 @@ def test_start_page_says_for_whom_documents_wait(acme: Tenant, ada: Client) -> N
     waiting = text_of(body(ada.get("/admin/"))).partition("Longest waiting")[2]
     assert "Lease Lease 1: the e-mail bounced" in waiting
     assert "Offer Offer 2 " in waiting
-    factories.recipient(document, "SIGNER", "SENT", name="Offer 3", order=2)
+    factories.recipient(document, "SIGNER", "SENT", name="Offer 3", order=3)
     assert "Offer Offer 2, 2 in all" in text_of(body(ada.get("/admin/")))
 
 
