@@ -379,6 +379,24 @@ def test_webhook_has_a_bar_for_each_day(
         assert "<svg" not in body(client.get(page_of(silent)))
 
 
+def test_delivery_of_a_webhook_is_opened_among_those_of_the_webhook(
+    hook: Endpoint, acme: Tenant, ada: Client
+) -> None:
+    opened = webhooks.delivery(hook)
+    webhooks.delivery(webhooks.endpoint(acme))
+    links = re.findall(rf'href="([^"]+open={opened.pk})#open"', body(ada.get(page_of(hook))))
+    rows = staff.shown(ada, "", links[0].replace("&amp;", "&")).result_list
+    assert rows == [opened]
+
+
+def test_webhook_of_a_workspace_without_access_is_created_after_a_warning(
+    frozen: Tenant, acme: Tenant
+) -> None:
+    for tenant, warned in ((frozen, True), (acme, False)):
+        page = text_of(body(staff.signed_in(tenant.admin).get(NEW)))
+        assert ("is suspended: nothing is sent to webhooks until" in page) is warned
+
+
 def test_delivery_page_shows_the_body_and_every_attempt(hook: Endpoint, ada: Client) -> None:
     delivery = webhooks.delivery(
         hook,

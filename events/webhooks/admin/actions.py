@@ -13,6 +13,7 @@ from events.models import KEEP_DAYS
 from events.webhooks import services
 from events.webhooks.admin.forms import EndpointForm, NewEndpointForm
 from events.webhooks.models import Endpoint
+from workspaces.api_access import access_warning
 
 
 def may_change(request: HttpRequest, endpoint: Endpoint) -> bool:
@@ -41,9 +42,11 @@ class CreateEndpoint(ActionPage):
         return {"by": self.user, "workspace": own_scope(self.request).workspace}
 
     def prompt(self) -> Prompt:
+        why = access_warning(own_scope(self.request).workspace, "nothing is sent to webhooks")
         return Prompt(
             title="Create a webhook",
             button="Create the webhook",
+            warnings=[why] if why else [],
             sentences=["The next page shows a secret, once. Have a safe place for it at hand."],
             facts=self.form.facts(),
         )

@@ -65,6 +65,7 @@ class EndpointPage(ObjectPage):
             "state": state(endpoint),
             "chart": chart(endpoint),
             "lines": log.lines(self.request, newest),
+            "deliveries_url": log.url_in(endpoint.workspace_id, endpoint_id__exact=endpoint.pk),
             "may_change": may_change,
             "undelivered": may_send and endpoint.deliveries.filter(UNDELIVERED).exists(),
             "live": any(map(is_due, newest)),
