@@ -38,11 +38,10 @@ def _oldest_unsealed(condition: str, order: str) -> str:
 
 # By id, those that commit late are found too; by time, along the index audit_newest, also those
 # whose ids somebody set back.
-_AFTER_SEAL = "created_at > %(sealed_at)s"
 _STATE = f"""{TRUSTED}
     SELECT extract(epoch FROM clock_timestamp() - least(
             ({_oldest_unsealed("id > %(complete_to)s", "id")}),
-            ({_oldest_unsealed(_AFTER_SEAL, "created_at, id")})))::float8,
+            ({_oldest_unsealed("created_at > %(sealed_at)s", "created_at, id")})))::float8,
         (SELECT created_at FROM public.audit_auditentry
             WHERE action OPERATOR(pg_catalog.=) '{Action.LOG_DAMAGED.value}'
             ORDER BY created_at DESC, id DESC LIMIT 1)

@@ -8,7 +8,7 @@ right if their root is the signed one; then they show which entries differ.
 from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from itertools import groupby
 
@@ -73,53 +73,46 @@ class Result:
         )
 
 
+@dataclass
 class Verifier:
     """Verifies the audit log once.
 
-    Args:
+    Attributes:
         outside: checkpoints that a witness has kept, by size; their signatures were checked.
         problem: called with each, a sentence.
     """
 
-    def __init__(
-        self,
-        keys: Sequence[PublicKey],
-        outside: Sequence[Statement],
-        problem: Callable[[str], object],
-        progress: Progress,
-        shutdown: Shutdown,
-    ) -> None:
-        self.result = Result()
-        self._keys = keys
-        self._outside = outside
-        self._problem = problem
-        self._progress = progress
-        self._shutdown = shutdown
-        self._tree: Frontier | None = Frontier()  # None once it differs from the signed one
-        self._latest = datetime.min.replace(tzinfo=UTC)  # the latest time of an entry so far
-        self._before_seals = True  # all entries so far were written before sealing began
+    keys: Sequence[PublicKey]
+    outside: Sequence[Statement]
+    problem: Callable[[str], object]
+    progress: Progress
+    shutdown: Shutdown
+    result: Result = field(default_factory=Result)
+    _tree: Frontier | None = field(default_factory=Frontier)  # None once it is not the signed one
+    _latest: datetime = datetime.min.replace(tzinfo=UTC)  # the latest time of an entry so far
+    _before_seals: bool = True  # all entries so far were written before sealing began
 
     @transaction.atomic(durable=True)
     def run(self) -> Result:
         """Raises Stopped if a signal asked the process to end."""
         with connection.cursor() as cursor:
             cursor.execute(f"SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY; {TRUSTED}")
-        newest = checkpoints.newest(self._keys)
+        newest = checkpoints.newest(self.keys)
         self.result.newest = newest.statement
         self.result.sealed = leaves = self._check_size(newest)
         start = 0
         while start < leaves:
-            self._shutdown.check()
-            self._progress.note(f"{start:,} of {leaves:,} sealed entries verified …")
+            self.shutdown.check()
+            self.progress.note(f"{start:,} of {leaves:,} sealed entries verified …")
             start = self._check_window(start, leaves)
         self._check_entries_without_leaf(newest)
         return self.result
 
     def _check_size(self, newest: Newest) -> int:
         """Compares the number of leaves with the largest checkpoint; returns how many to read."""
-        signed = list(self._outside[-1:])
+        signed = list(self.outside[-1:])
         for each in newest.unsigned:
-            self._problem(
+            self.problem(
                 f"The checkpoint of {each:,} entries in the database is not signed by a known key."
             )
         if newest.statement:
@@ -128,15 +121,15 @@ class Verifier:
         found = Leaf.objects.aggregate(rows=Count("*"), last=Max("index", default=-1))
         leaves: int = min(found["last"] + 1, largest.size if largest else found["rows"])
         if largest and leaves < largest.size:
-            self._problem(
+            self.problem(
                 f"The log was truncated: the checkpoint of {_at(largest)} has {largest.size:,} "
                 f"entries; the last {largest.size - leaves:,} are missing."
             )
         elif leaves and not largest:
-            self._problem(f"{leaves:,} entries have leaves, but no checkpoint is signed.")
+            self.problem(f"{leaves:,} entries have leaves, but no checkpoint is signed.")
         others = Leaf.objects.exclude(index__gte=0, index__lt=leaves).order_by("index")
         for leaf in others[:FETCHED]:
-            self._problem(
+            self.problem(
                 f"Leaf {leaf.index}, of entry {leaf.entry_id}, is in no signed checkpoint."
             )
         signed_hashes = Q()
@@ -144,20 +137,20 @@ class Verifier:
             count = leaves >> level * STORED_BITS
             signed_hashes |= Q(level=level, index__gte=0, index__lt=count)
         for subtree in Subtree.objects.exclude(signed_hashes).order_by("pk")[:FETCHED]:
-            self._problem(f"The stored hash {subtree} is of leaves that no signed checkpoint has.")
+            self.problem(f"The stored hash {subtree} is of leaves that no signed checkpoint has.")
         return leaves
 
     def _check_window(self, start: int, leaves: int) -> int:
         """Checks leaves from `start` to the window's last checkpoint; returns how many it has."""
         stop = min(start + WINDOW, leaves)
         notes = checkpoints.stored(start, stop)
-        outside = [each for each in self._outside if start < each.size <= stop]
+        outside = [each for each in self.outside if start < each.size <= stop]
         unchecked = {each: note for each, note in notes.items() if each not in outside}
         statements = sorted([*notes, *outside], key=lambda each: each.size)
         stop = statements[-1].size if statements else stop
         rows = read_leaves(start, stop)
         for index in sorted(set(range(start, stop)) - {row.leaf for row in rows}):
-            self._problem(f"Leaf {index:,} is missing, and which entry it was of is unknown.")
+            self.problem(f"Leaf {index:,} is missing, and which entry it was of is unknown.")
             self._tree = None
         self._check_times(rows)
         self._check_seals(rows, notes)
@@ -200,7 +193,7 @@ class Verifier:
                 else:
                     self._tree, subtrees = None, []
                     ids = [row.entry_id for row in rows]
-                    self._problem(
+                    self.problem(
                         f"Among the entries {min(ids)} to {max(ids)} (leaves {rows[0].leaf} to "
                         f"{rows[-1].leaf}), some were changed, added or reordered together with "
                         f"their hashes: the checkpoint of {_at(signed)} has another root. Later "
@@ -209,12 +202,12 @@ class Verifier:
             self._check_subtrees(subtrees)
         for row in differing:
             missing = "Entry {0.entry_id} is missing (leaf {0.leaf})."
-            self._problem((changed if row.computed else missing).format(row))
+            self.problem((changed if row.computed else missing).format(row))
 
     def _signed(self, note: str | None) -> bool:
         """Whether a known key has signed the note; None is one that was checked before."""
         with suppress(NoteError):
-            return note is None or bool(signer(note, self._keys))
+            return note is None or bool(signer(note, self.keys))
         return False
 
     def _check_subtrees(self, computed: Sequence[tuple[int, int, bytes]]) -> None:
@@ -223,7 +216,7 @@ class Verifier:
             subtree = stored.get((level, index))
             if subtree is None or bytes(subtree.hash) != found:
                 first, count = index << level * STORED_BITS, 1 << level * STORED_BITS
-                self._problem(
+                self.problem(
                     f"The stored hash of the leaves {first:,} to {first + count - 1:,} was "
                     "changed; that makes no entry wrong, but no proof can be made with it."
                 )
@@ -235,7 +228,7 @@ class Verifier:
             if time >= self._latest:
                 self._latest = time
             elif self._latest - time > BACKDATED:
-                self._problem(
+                self.problem(
                     f"Entry {row.entry_id} was dated back: it says {time:%Y-%m-%dT%H:%M:%S.%fZ}, "
                     "and an entry that was sealed before it is more than a day younger."
                 )
@@ -264,18 +257,18 @@ class Verifier:
                 result.longest = max(result.longest, waited)
 
     def _check_entries_without_leaf(self, newest: Newest) -> None:
-        self._progress.note("Looking for entries that were never sealed …")
+        self.progress.note("Looking for entries that were never sealed …")
         complete_to = newest.horizon.complete_to
         with connection.cursor() as cursor:
             cursor.execute("SET LOCAL enable_mergejoin = on; SET LOCAL enable_hashjoin = on")
         leaf = Leaf.objects.filter(entry_id=OuterRef("pk"))
         found = AuditEntry.objects.filter(~Exists(leaf)).order_by("pk").values_list("pk", flat=True)
         for entry_id in found.iterator(FETCHED):
-            self._shutdown.check()
+            self.shutdown.check()
             if entry_id > complete_to:
                 self.result.unsealed += 1
             else:
-                self._problem(
+                self.problem(
                     f"Entry {entry_id} was added later, or lost its leaf: all entries up to "
                     f"{complete_to} were sealed."
                 )
