@@ -6,7 +6,6 @@ moved while the session is used, once a minute at most, so a page seldom writes.
 """
 
 import hashlib
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -21,6 +20,7 @@ from django.db.models.signals import post_save
 from django.dispatch import receiver
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
+from django.utils.deprecation import MiddlewareMixin
 
 from audit.models import NEWEST_FIRST, Action, AuditEntry, folded
 from audit.record import record, stored_client
@@ -71,17 +71,13 @@ def move_end(session: SessionBase) -> None:
         session.set_expiry(end)
 
 
-class SessionEndMiddleware:
+class SessionEndMiddleware(MiddlewareMixin):
     """Moves the end of a signed-in user's session, and names the user in the access log.
 
     Pages that have not read the session have no user.
     """
 
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
-        self.get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponse:
-        response = self.get_response(request)
+    def process_response(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
         if request.session.accessed and SESSION_KEY in request.session:
             if "Unattended" not in request.headers:  # console.js asks by itself
                 move_end(request.session)
