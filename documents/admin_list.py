@@ -31,6 +31,11 @@ TEXT = forms.CharField(
 )
 
 
+def plain(text: str) -> str:
+    """Without what people type around a title, an e-mail or a customer's name, such as commas."""
+    return " ".join(word.strip(',;:()<>"') for word in text.split())
+
+
 class CustomerForm(forms.Form):
     """Asks whose document is meant, unless the text says it: "Mutual NDA Acme"."""
 
@@ -63,15 +68,16 @@ class CustomerForm(forms.Form):
 
 def named_in(text: str) -> QuerySet[Workspace]:
     """The workspaces whose names begin or end the text. An index finds them."""
-    words = text.split()
-    parts = [part for n in range(1, MOST_WORDS + 1) for part in (words[:n], words[-n:])]
+    typed, sizes = (text.split(), plain(text).split()), range(1, MOST_WORDS + 1)
+    parts = [part for words in typed for n in sizes for part in (words[:n], words[-n:])]
     names = [Upper(Value(" ".join(part))) for part in parts]
     return Workspace.objects.alias(upper=Upper("name")).filter(upper__in=names)
 
 
 def without(name: str, text: str) -> str:
-    name = re.escape(name)
-    return re.sub(f"^ {name} | {name} $", " ", f" {text} ", count=1, flags=re.IGNORECASE).strip()
+    own = re.compile(f"^ {re.escape(name)} | {re.escape(name)} $", re.IGNORECASE)
+    typed = f" {text} " if own.search(f" {text} ") else f" {plain(text)} "
+    return own.sub(" ", typed, count=1).strip()
 
 
 class DocumentFilter(LogFilter):
@@ -84,8 +90,8 @@ class DocumentFilter(LogFilter):
     recipient_status = any_of("Recipient’s status", RecipientStatus.choices)
 
     def search(self) -> Search:
-        values, text = self.cleaned_data, self.cleaned_data["q"]
-        email = text if "@" in text else None
+        values, text = self.cleaned_data, plain(self.cleaned_data["q"])
+        email = next((word for word in text.split() if "@" in word), None)
         bounds = self.bounds()
         return Search(
             (values["status"],) if values["status"] else (),

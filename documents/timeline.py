@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import NamedTuple
+from typing import Any
 
 from django.http import HttpRequest
 from django.utils.html import format_html
@@ -32,13 +32,6 @@ class Event:
     is_dated: bool = True
 
 
-class Downloads(NamedTuple):
-    key: str  # HTML
-    origin: str  # of the last one: the address and the program
-    last: datetime
-    times: int
-
-
 def entries_of(request: HttpRequest, document: Document) -> list[AuditEntry]:
     """The newest entries that the user may see: the document may be from another workspace.
 
@@ -50,8 +43,8 @@ def entries_of(request: HttpRequest, document: Document) -> list[AuditEntry]:
     return list(shown.order_by(*NEWEST_FIRST)[:MOST])
 
 
-def downloads(request: HttpRequest, entries: Iterable[AuditEntry]) -> Iterator[Downloads]:
-    """Those of each key, the last one first."""
+def downloads(request: HttpRequest, entries: Iterable[AuditEntry]) -> Iterator[dict[str, Any]]:
+    """Those of each key, the last one first; `origin` is the address and the program of that."""
     by_key = defaultdict(list)
     for entry in entries:
         if entry.action == Action.DOCUMENT_DOWNLOADED:
@@ -59,7 +52,7 @@ def downloads(request: HttpRequest, entries: Iterable[AuditEntry]) -> Iterator[D
     for found in by_key.values():
         last = found[0]
         origin = ", ".join(filter(None, (last.address, last.user_agent.partition(" ")[0])))
-        yield Downloads(_key(request, last), origin, last.created_at, len(found))
+        yield {"key": _key(request, last), "origin": origin, "last": last, "times": len(found)}
 
 
 def timeline(

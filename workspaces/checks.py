@@ -12,7 +12,9 @@ from workspaces.models import Mail
 def emails() -> Found:
     """How long the oldest has waited since it was added: a failed attempt makes it due later."""
     waiting = Mail.objects.filter(due_at__isnull=False).order_by("created_at")
-    if settings.ON_LAPTOP or not mails.available():
+    if settings.ON_LAPTOP:
+        yield Debug("None leaves the laptop: they are in its mailbox.")
+    elif not mails.available():
         yield Debug("None is sent: `EMAIL_URL` names no mail server.")
     elif oldest := waiting.first():
         late = timezone.now() - oldest.created_at > mails.RETRY

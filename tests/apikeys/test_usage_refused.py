@@ -493,7 +493,7 @@ def test_workspace_needs_a_look_if_a_key_is_refused_a_hundred_times_a_day(
     sam = signed_in(support())
     text = text_of(body(sam.get(START)))
     assert "1 workspace needs a look: Acme The rest is well." in text
-    assert "Their admins read the same on their own start page. Of those" in text
+    assert "Those in colour are read by their admins too." in text
     assert f"Acme {named} : {why}" in text
     RefusedRequest.objects.update(last_at=timezone.now() - timedelta(minutes=6))
     text = text_of(body(sam.get(START)))

@@ -151,7 +151,17 @@ def pages_of_alike(*tenants: Tenant) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    "text", ["Mutual NDA Acme", "acme mutual", "ACME tenant@x.example", "mutual – Acme"]
+    "text",
+    [
+        "Mutual NDA Acme",
+        "acme mutual",
+        "ACME tenant@x.example",
+        "mutual – Acme",
+        "tenant@x.example, Acme",
+        "<tenant@x.example> at Acme",
+        "Acme: Mutual NDA",
+        "Mutual NDA (Acme)",
+    ],
 )
 def test_box_understands_a_customer_s_name_beside_a_title_or_a_recipient(
     acme: Tenant, umbrella: Tenant, sam: Client, text: str
@@ -160,6 +170,9 @@ def test_box_understands_a_customer_s_name_beside_a_title_or_a_recipient(
     found = sam.post(staff.SEARCH, {"q": text}, follow=True)
     assert found.redirect_chain[-1][0] == page
     assert sam.get(DOCUMENTS, {"q": "acme"})["Location"] == page
+    Workspace.objects.filter(pk=acme.workspace.pk).update(name="Acme (UK)")
+    [last] = sam.post(staff.SEARCH, {"q": f"{text} (UK)"}, follow=True).redirect_chain[-1:]
+    assert (last[0] == page) == text.endswith("Acme")
     for unknown in ("zzzz nothing", "evt_1", "Mutual NDA Acmeee"):
         html = body(sam.post(staff.SEARCH, {"q": unknown}, follow=True))
         assert "No customer’s name is in it." in html

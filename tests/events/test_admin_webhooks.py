@@ -198,6 +198,7 @@ def test_pages_say_if_no_process_delivers(hook: Endpoint, acme: Tenant, ada: Cli
         for url in pages:
             html = body(ada.get(url))
             assert (text in html, live in html) == (True, False), url
+        assert text in body(staff.signed_in(staff.support()).get(HOOKS))
 
 
 def test_webhook_secret_is_rolled_once_and_shown_once(hook: Endpoint, ada: Client) -> None:

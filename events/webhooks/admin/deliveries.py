@@ -132,4 +132,4 @@ def unsent() -> SafeString:
     if sent and read_status().overdue <= LATE_SECONDS:
         return SafeString("")
     how = "webhooks too late" if sent else "no webhooks"
-    return Bad(f"The service sends {how} at present. Deliveries wait; you need not do anything.")
+    return Bad(f"The service sends {how} at present. Deliveries wait until operators repair it.")

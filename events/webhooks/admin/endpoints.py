@@ -126,6 +126,10 @@ class EndpointAdmin(ScopedAdmin):
             lines.append(explanation(each, name))
         return {"webhooks": [*filter(None, lines)]}
 
+    def warnings(self, request: HttpRequest) -> list[str]:
+        """For staff too, that nothing is sent."""
+        return super().warnings(request) or [*filter(None, [unsent()])]
+
     def needs_a_look(self, request: HttpRequest) -> Iterable[tuple[UUID, str, SafeString]]:
         for each in Endpoint.objects.failing().filter(scope_of(request).visible())[:MOST_NAMED]:
             name = format_html("<b>Webhook {}</b>", page_link(ENDPOINT, each.name, each.pk))
