@@ -186,9 +186,9 @@ class RevokeKey(EndKey):
 class DeleteKey(EndKey):
     what = "Delete"
     text = (
-        "A deleted key stops immediately and leaves the list; the next request gets 401. Its name "
-        "and first characters stay in the audit log. Whether a program still sends it is not known "
-        "then: of a key that is only revoked, its page says so."
+        "A deleted key stops immediately and leaves the list; the next request gets 401. Of a key "
+        "that is only revoked, its page says whether a program still sends it. The audit log keeps "
+        "its name and first characters."
     )
     done = "is deleted. The audit log keeps what it did."
     end = staticmethod(ApiKey.delete_by)

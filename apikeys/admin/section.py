@@ -1,9 +1,10 @@
 """The section of the keys: their list, and what the start page has of them."""
 
+from collections import Counter
 from typing import Any
 
 from django.contrib import admin
-from django.db.models import Case, F, Q, QuerySet, Value, When
+from django.db.models import Case, F, Q, QuerySet, Sum, Value, When
 from django.http import HttpRequest
 from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
@@ -50,8 +51,7 @@ class ApiKeyAdmin(ScopedAdmin):
         return keys.select_related("workspace", "created_by", "revoked_by", "replaced_by")
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        workspace = own_scope(request).workspace
-        return workspace is not None and workspace.plan in WITH_API
+        return getattr(own_scope(request).workspace, "plan", "") in WITH_API
 
     def get_ordering(self, request: HttpRequest) -> Any:
         return [Case(When(ENDED, then=Value(1)), default=Value(0)), "-created_at", "-id"]
@@ -62,26 +62,26 @@ class ApiKeyAdmin(ScopedAdmin):
         if workspace is None:
             return {}
         keys = ApiKey.objects.filter(workspace=workspace).order_by("expires_at", "-created_at")
-        access = refusals(workspace)
-        # Of 402s and 403s, `access` says why.
+        # Of 402s and 403s, `refusals` says why.
         of_keys = Q(key_id__in=keys.values("pk")) & ~Q(status__in=(402, 403))
         refused: list[str] = [why for _, _, why in report.needs_a_look(of_keys, own=True)]
         refused.sort(key=lambda why: URGENCY.get(type(why), 1))
         ending = (keys.expiring() | keys.used_since_rolled()).select_related("replaced_by")
-        expire: list[str] = [sentence("expires", key=key) for key in ending[:SHOWN]]
-        found = {"API access": access, "expiry of keys": expire}
-        if refused or not access:  # none is well without access
-            found["refused programs"] = refused[:SHOWN]
-        return found
+        return {
+            "API access": [*refusals(workspace), *refused[:SHOWN]],
+            "expiry of keys": [sentence("expires", key=key) for key in ending[:SHOWN]],
+        }
 
     def panels(self, request: HttpRequest) -> list[SafeString]:
-        """Thirty days of the workspace, and of the keys that were used last."""
+        """Thirty days of the workspace, and of the keys that are used most."""
         workspace = own_scope(request).workspace
         usage = KeyUsage.objects.filter(workspace_id=workspace.pk)
+        sums = usage.filter(day__in=report.last_days()).values_list("key_id")
+        requests = Counter(dict(sums.annotate(sum=Sum(F("ok") + F("errors") + F("limited")))))
         found = self.get_queryset(request).exclude(ENDED, last_used_at=None)
-        keys = list(found.order_by(F("last_used_at").desc(nulls_last=True), "name")[:SHOWN])
-        others = report.total(report.by_day(usage.exclude(key_id__in=[key.pk for key in keys])))
+        keys = sorted(found, key=lambda key: (key.state.has_ended, -requests[key.pk]))[:SHOWN]
+        others = requests.total() - sum(requests[key.pk] for key in keys)
         return [
             report.panel(usage, workspace.name, workspace_id__exact=workspace.pk),
-            render_to_string("admin/apikeys/panel.html", {"keys": keys, "others": others.requests}),
+            render_to_string("admin/apikeys/panel.html", {"keys": keys, "others": others}),
         ]

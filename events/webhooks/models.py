@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
-from django.db.models import Q
+from django.db.models import Exists, OuterRef, Q
 from django.db.models.functions import Now
 from django.utils import timezone
 from django.utils.text import Truncator
@@ -30,6 +30,11 @@ class EndpointQuerySet(models.QuerySet["Endpoint"]):
         """Those that fail now, the longest first."""
         failing = self.existing().filter(enabled=True, failing_since__isnull=False)
         return failing.order_by("failing_since")
+
+    def behind(self) -> "EndpointQuerySet":
+        """Those that do not fail now, though some that have failed wait to be sent again."""
+        waits = Delivery.objects.filter(PENDING, UNDELIVERED, endpoint=OuterRef("pk"))
+        return self.existing().filter(Exists(waits), enabled=True, failing_since=None)
 
 
 class Endpoint(models.Model):

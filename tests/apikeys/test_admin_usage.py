@@ -181,7 +181,8 @@ def test_start_page_of_an_admin_has_a_chart_of_own_workspaces(
     used(acme.key.pk, acme.workspace.pk, 1, busiest=20)
     used(umbrella.key.pk, umbrella.workspace.pk, ok=7777)
     refused(**of_key(acme, status=429, requests=6))
-    new, _ = factories.issue(acme.workspace, "Not used yet", acme.admin)
+    for name in ("One", "Two", "Three", "Not used yet"):  # newer, and used later
+        new, _ = factories.issue(acme.workspace, name, acme.admin)
     ended, _ = factories.issue(acme.workspace, "Never used", acme.admin)
     ended.revoke(by=acme.admin)
     text = text_of(start(acme.admin))
@@ -195,6 +196,7 @@ def test_start_page_of_an_admin_has_a_chart_of_own_workspaces(
     assert "in a minute, the last time just now : let that program wait as Retry-After" in text
     listed = text.partition("Keys, last 30 days")[2].partition("All keys")[0]
     assert f"{new} 0 never" in listed
+    assert listed.index(str(acme.key)) < listed.index("One")  # the most used first
     assert str(ended) not in listed
     assert "Umbrella" not in text
     assert "7,777" not in text

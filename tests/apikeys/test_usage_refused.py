@@ -486,10 +486,10 @@ def test_workspace_needs_a_look_if_a_key_is_refused_a_hundred_times_a_day(
     text = text_of(body(signed_in(acme.admin).get(START)))
     assert f"{named} : {why}" in text
     assert named in text
-    assert "refused programs" not in text
+    assert "API access" not in text
     text = text_of(body(signed_in(umbrella.admin).get(START)))
     assert "All is well" in text
-    assert "refused programs" in text
+    assert "API access" in text
     sam = signed_in(support())
     text = text_of(body(sam.get(START)))
     assert "1 workspace needs a look: Acme The rest is well." in text

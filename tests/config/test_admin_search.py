@@ -154,13 +154,10 @@ def pages_of_alike(*tenants: Tenant) -> list[str]:
     "text",
     [
         "Mutual NDA Acme",
-        "acme mutual",
+        "acme: mutual",
         "ACME tenant@x.example",
-        "mutual – Acme",
-        "tenant@x.example, Acme",
-        "<tenant@x.example> at Acme",
-        "Acme: Mutual NDA",
-        "Mutual NDA (Acme)",
+        "mutual – (Acme)",
+        "<tenant@x.example>, at Acme",
     ],
 )
 def test_box_understands_a_customer_s_name_beside_a_title_or_a_recipient(

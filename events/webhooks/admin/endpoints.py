@@ -115,13 +115,14 @@ class EndpointAdmin(ScopedAdmin):
     # --- What is wrong
 
     def health(self, request: HttpRequest) -> dict[str, list[str]]:
-        """The workspace's webhooks that the service has switched off, and those that fail now."""
+        """The workspace's webhooks that the service has switched off, that fail or are behind."""
         workspace = own_scope(request).workspace
         if workspace is None or access_warning(workspace):  # the section of keys says so
             return {}
         own = workspace.endpoints.existing().select_related("workspace")
         lines = [unsent()] if own else []
-        for each in (own.failing() | own.exclude(disabled_reason=""))[:MOST_LINES]:
+        wrong = own.failing() | own.exclude(disabled_reason="") | own.behind()
+        for each in wrong[:MOST_LINES]:
             name = format_html("<b>Webhook {}</b>", page_link(ENDPOINT, each.name, each.pk))
             lines.append(explanation(each, name))
         return {"webhooks": [*filter(None, lines)]}
@@ -174,7 +175,13 @@ def explanation(endpoint: Endpoint, subject: str = "It") -> SafeString:
         return Bad(text) if reason else text
     if why := access_warning(endpoint.workspace, "deliveries wait"):
         return Bad(escape(why))
-    return Bad(failure(endpoint, subject)) if endpoint.failing_since else SafeString("")
+    if endpoint.failing_since:
+        why = "{}. {} Repair the receiver: after {} days, the webhook is switched off."
+        waiting = waits(endpoint.deliveries)
+        return Bad(format_html(why, began(endpoint, subject), waiting, FAILING_DAYS))
+    why = "{} works now. Of what has failed, {} “Send all undelivered again” sends them at once."
+    failed = endpoint.deliveries.filter(UNDELIVERED, PENDING)
+    return format_html(why, subject, waits(failed)) if failed.exists() else SafeString("")
 
 
 def began(endpoint: Endpoint, subject: str) -> SafeString:
@@ -186,20 +193,14 @@ def began(endpoint: Endpoint, subject: str) -> SafeString:
     return format_html("{} began to fail {}{}", subject, since, f": {reason(last)}" if last else "")
 
 
-def failure(endpoint: Endpoint, subject: str) -> SafeString:
-    """The same, how many deliveries wait, and until when."""
-    pending = endpoint.deliveries.filter(PENDING).order_by("next_attempt_at", "id")
-    waits: list[Any] = list(pending.values_list("next_attempt_at", flat=True)[:MOST_COUNTED])
-    number = f"{len(waits):,}{' or more' if len(waits) == MOST_COUNTED else ''}"
+def waits(deliveries: Any) -> SafeString:
+    """How many of them wait, and until when."""
+    pending = deliveries.filter(PENDING).order_by("next_attempt_at", "id")
+    times: list[Any] = list(pending.values_list("next_attempt_at", flat=True)[:MOST_COUNTED])
+    number = f"{len(times):,}{' or more' if len(times) == MOST_COUNTED else ''}"
     following = ""
-    if waits and processes(PROCESS):
-        at = format_html("at {}", clock_tag(waits[0])) if waits[0] > timezone.now() else "due now"
+    if times and processes(PROCESS):
+        at = format_html("at {}", clock_tag(times[0])) if times[0] > timezone.now() else "due now"
         following = format_html(" The next attempt is {}.", at)
-    return format_html(
-        "{}. {} deliver{}.{} Repair the receiver: after {} days, the webhook is switched off.",
-        began(endpoint, subject),
-        number,
-        pluralize(len(waits), "y waits,ies wait"),
-        following,
-        FAILING_DAYS,
-    )
+    plural = pluralize(len(times), "y waits,ies wait")
+    return format_html("{} deliver{}.{}", number, plural, following)
