@@ -126,7 +126,7 @@ class RefusedRequestAdmin(LogAdmin):
         among = f"one of {row.requests:,}" if row.requests > 1 else ""
         yield "Request id", format_html("{} {}", copyable(id.hex), among)
         if row.response_text != reason(request, row):
-            yield "Response", row.response_text
+            yield "First response" if row.requests > 1 else "Response", row.response_text
         yield "Document", "" if row.others else document_of(request, row)
         sent = format_html("<code>{} {}</code>", row.method, isolated(row.path))
         yield "First request, whose path alone is kept" if row.others else "Request", sent

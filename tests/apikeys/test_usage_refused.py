@@ -218,7 +218,7 @@ def counts() -> list[tuple[int, int]]:
 def test_flood_is_one_row_with_its_times_and_its_first_60_request_ids(
     flood: Flood, flusher: ModuleType, sam: Client
 ) -> None:
-    ids = flood(420)
+    ids = flood(420, response_text="Try again in 5 seconds.")
     flusher.flush()
     [row] = RefusedRequest.objects.all()
     assert (row.requests, row.others) == (420, 0)
@@ -233,7 +233,7 @@ def test_flood_is_one_row_with_its_times_and_its_first_60_request_ids(
     assert not_kept in counted
     assert "× 404" not in counted
     opened = text_of(body(sam.get(f"{REFUSED}?request_id__exact={ids[9].hex}&open={row.pk}")))
-    assert f"Request id {ids[9].hex} one of 420" in opened
+    assert f"Request id {ids[9].hex} one of 420 First response" in opened
     assert ids[0].hex not in opened
 
 
@@ -542,6 +542,8 @@ def test_workspace_without_access_that_still_asks_needs_no_look(
     assert f"{asks} Frozen" in staff
     assert "Frozen" in own
     assert f"6 × {status}" not in own
+    own_page = body(signed_in(frozen.admin).get(page_of(frozen.workspace)))
+    assert ("Change the plan" in own_page) == (status == 402)
     staff, own = now(False, "PRO")
     assert f"{asks} that is over, its keys work." in staff
     assert "keys work" not in own

@@ -56,6 +56,7 @@ class Site(ConsoleSite):
         """With the workspace that is looked at, for admins of several."""
         context = super().each_context(request)
         context |= {"support_email": settings.SUPPORT_EMAIL, "mail_available": mails.available()}
+        context["upgrade_url"] = settings.UPGRADE_URL
         if context["has_permission"]:
             scope = scope_of(request)
             context["looked_at"] = scope.workspace if len(scope.own[:2]) > 1 else None
