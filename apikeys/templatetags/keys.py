@@ -50,9 +50,10 @@ def key_in_log(context: Any, id: UUID) -> dict[str, Any]:
     scope = scope_of(context["request"])
     visible, own = scope.visible(), not scope.everything
     keys = ApiKey.objects.filter(visible, pk=id).select_related("workspace", "revoked_by")
-    prefix = AuditEntry.objects.filter(visible, key_id=id).values("key_prefix")[:1]
+    key, entries = keys.first(), AuditEntry.objects.filter(visible, key_id=id)
+    prefix = key.prefix if key else entries.values("key_prefix")[:1]
     rows = report.refused_within(days=1).filter(visible, key_prefix=prefix)
-    return {"key": keys.first(), "own": own, "refused": report.kinds(rows, "status", "key_prefix")}
+    return {"key": key, "own": own, "refused": report.kinds(rows, "status", "key_prefix")}
 
 
 @register.filter
