@@ -86,11 +86,12 @@ def timeline(
 def _of_fields(document: Document, named: Container[datetime | None]) -> Iterator[Event]:
     """`named` has the times at which it was sent to somebody."""
     expired = document.status == Document.Status.EXPIRED
+    is_open = document.status in OPEN and not document.deleted_at
     times = (
         (document.sent_at if document.sent_at not in named else None, "Sent", ""),
         (document.completed_at, "Completed", ""),
         (document.expires_at if expired else None, "Expired", "ended"),
-        (document.expires_at if document.status in OPEN else None, "Expires", "future"),
+        (document.expires_at if is_open else None, "Expires", "future"),
         (document.deleted_at, "Deleted", "ended"),
     )
     for at, what, kind in times:
