@@ -53,7 +53,8 @@ def key_in_log(context: Any, id: UUID) -> dict[str, Any]:
     key, entries = keys.first(), AuditEntry.objects.filter(visible, key_id=id)
     prefix = key.prefix if key else entries.values("key_prefix")[:1]
     rows = report.refused_within(days=1).filter(visible, key_prefix=prefix)
-    return {"key": key, "own": own, "refused": report.kinds(rows, "status", "key_prefix")}
+    kinds = report.kinds(rows, "status", "key_prefix", "key_id")
+    return {"key": key, "own": own, "refused": kinds}
 
 
 @register.filter

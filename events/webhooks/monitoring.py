@@ -66,7 +66,7 @@ def read_metrics() -> Iterator[Metric]:
     yield GaugeMetricFamily("documents_events_held_seconds", text, status.held)
 
 
-@asks_service("delivery of webhooks", "webhooks.001", hint=DATABASE)
+@asks_service("sender of webhooks", "webhooks.001", hint=DATABASE)
 def webhooks() -> Found:
     late = read_status().overdue
     endpoints, number = Endpoint.objects.existing().count(), processes(PROCESS)

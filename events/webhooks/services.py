@@ -71,13 +71,14 @@ def create(
 
 @transaction.atomic
 def change(endpoint: Endpoint, *, url: str, label: str, types: Sequence[str], by: User) -> None:
-    """Deliveries that wait go to the new URL."""
+    """Deliveries that wait go to the new URL, those that have failed at once."""
     now = _locked(endpoint).get()
     changes = []
     if now.url != url:
         same_host = urlsplit(url).netloc == urlsplit(now.url).netloc
         changes.append("the URL after its host" if same_host else f"URL was {now.public_url}")
         now.failing_since = None  # that was the other URL
+        _start_again(now.deliveries.filter(FAILING, PENDING))
     if now.label != label:
         changes.append(f"name changed from {now.label or 'none'} to {label or 'none'}")
     if set(now.types) != set(types):
@@ -94,6 +95,7 @@ def switch_on(endpoint: Endpoint, *, by: User) -> None:
     if not now.enabled:
         now.enabled, now.disabled_reason = True, ""
         now.disabled_at = now.failing_since = None
+        _start_again(now.deliveries.filter(FAILING, PENDING))
         _save(now, Action.WEBHOOK_SWITCHED_ON, by)
 
 
@@ -180,22 +182,26 @@ def send_again(endpoint: Endpoint, *, by: User, only: Delivery | None = None) ->
     """
     now = Endpoint.objects.existing().get(pk=endpoint.pk)
     chosen = now.deliveries.filter(Q(pk=only.pk) if only else UNDELIVERED)
-    ids = chosen.values("pk")[:MOST_AGAIN]
+    if count := _start_again(chosen):
+        deliveries = f"{count:,} deliver{'y' if count == 1 else 'ies'}"
+        what = f"{deliveries}: {only.public_event_id}" if only else deliveries
+        _record(Action.WEBHOOK_SENT_AGAIN, now, by, what)
+    return count
+
+
+def _start_again(deliveries: QuerySet[Delivery]) -> int:
+    """Makes them due now, but for those that are being attempted; returns how many."""
+    ids = deliveries.values("pk")[:MOST_AGAIN]
     free = Q(claimed_until=None) | Q(claimed_until__lte=Now())
-    again = now.deliveries.filter(~PENDING | (FAILING & free), pk__in=ids).order_by("pk")
+    again = Delivery.objects.filter(~PENDING | (FAILING & free), pk__in=ids).order_by("pk")
     locked = again.select_for_update(no_key=True, of=("self",)).values("pk")
-    count = now.deliveries.filter(pk__in=locked).update(
+    return Delivery.objects.filter(pk__in=locked).update(
         state=DeliveryState.PENDING,
         next_attempt_at=Now(),
         claim=None,
         claimed_until=None,
         failures=0,
     )
-    if count:
-        deliveries = f"{count:,} deliver{'y' if count == 1 else 'ies'}"
-        what = f"{deliveries}: {only.public_event_id}" if only else deliveries
-        _record(Action.WEBHOOK_SENT_AGAIN, now, by, what)
-    return count
 
 
 def _locked(endpoint: Endpoint) -> QuerySet[Endpoint]:

@@ -181,6 +181,31 @@ def test_endpoint_is_switched_off_after_five_days_without_success_or_by_410(
     assert (found.enabled, found.disabled_reason) == (reason == "", reason)
 
 
+def test_what_has_failed_is_due_once_the_url_is_another_or_the_endpoint_is_on_again(
+    acme: Tenant,
+) -> None:
+    made = waiting(acme)
+    values: Any = {"url": f"{URL}new", "label": "", "types": made.types, "by": acme.admin}
+
+    def change() -> None:
+        services.change(made, **values)
+
+    def switch() -> None:
+        services.switch_off(made, by=acme.admin)
+        services.switch_on(made, by=acme.admin)
+
+    due = claim()
+    for start_again in (change, switch):
+        end(due, 500)
+        assert claim() == []
+        start_again()
+        due = claim()
+        assert len(due) == 1
+    end(due, 500)
+    change()  # to what it is already
+    assert claim() == []
+
+
 def test_endpoint_fails_until_an_attempt_succeeds_or_all_that_failed_is_given_up(
     acme: Tenant, umbrella: Tenant
 ) -> None:

@@ -179,8 +179,8 @@ def explanation(endpoint: Endpoint, subject: str = "It") -> SafeString:
         why = "{}. {} Repair the receiver: after {} days, the webhook is switched off."
         waiting = waits(endpoint.deliveries)
         return Bad(format_html(why, began(endpoint, subject), waiting, FAILING_DAYS))
-    why = "{} works now. Of what has failed, {} “Send all undelivered again” sends them at once."
     failed = endpoint.deliveries.filter(UNDELIVERED, PENDING)
+    why = "{} works now. Of what has failed, {}"
     return format_html(why, subject, waits(failed)) if failed.exists() else SafeString("")
 
 
