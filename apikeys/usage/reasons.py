@@ -17,8 +17,8 @@ TIME = "%Y-%m-%d %H:%M:%S UTC"
 def add_reasons(rows: Sequence[RefusedRequest]) -> None:
     of_keys = [row for row in rows if row.key_prefix and row.reason == UNKNOWN]
     prefixes = {row.key_prefix for row in of_keys}
-    found = ApiKey.objects.filter(prefix__in=prefixes).select_related("workspace", "revoked_by")
-    keys = {key.prefix: key for key in found}
+    found = ApiKey.objects.select_related("workspace", "revoked_by", "replaced_by")
+    keys = {key.prefix: key for key in found.filter(prefix__in=prefixes)}
     log = AuditEntry.objects.filter(action=Action.KEY_DELETED, key_prefix__in=prefixes)
     deleted = {entry.key_prefix: entry for entry in log}
     for row in of_keys:
@@ -38,4 +38,5 @@ def _of_key(row: RefusedRequest, key: ApiKey | None, deleted: AuditEntry | None)
     if key.revoked_at:
         by = f" by {key.revoked_by.get_username()}" if key.revoked_by else ""
         return f"The key was revoked at {key.revoked_at:{TIME}}{by}."
-    return f"The key expired at {key.expires_at:{TIME}}." if key.expires_at else row.reason
+    ended = f"was rolled to {key.replaced_by}, and ended" if key.replaced_by else "expired"
+    return f"The key {ended} at {key.expires_at:{TIME}}." if key.expires_at else row.reason

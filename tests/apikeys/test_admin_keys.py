@@ -59,7 +59,7 @@ def test_rolled_key_names_its_successor_only_while_that_one_works(
     assert expires not in text_of(body(ada.get(KEYS)))
     ApiKey.objects.filter(pk=acme.key.pk).update(last_used_at=timezone.now())
     text = text_of(body(ada.get(KEYS)))
-    assert f"{acme.key} ends soon and is still used , on" in text
+    assert f"{acme.key} is still used , though it was rolled and ends on" in text
     assert f"just now : give its program {new} before." in text
     assert rolled in text_of(body(ada.get(page_of(acme.key, "roll"))))
     without = f"Without this key, {acme.key} has no successor. It ends on"

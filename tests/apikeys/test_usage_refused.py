@@ -97,6 +97,12 @@ def test_refused_key_is_named_with_what_was_sent_or_became_of_it(
     assert "hunter2" not in str(RefusedRequest.objects.values().get(pk=row.pk))
 
 
+def test_request_with_a_rolled_key_names_its_successor(acme: Tenant, flusher: ModuleType) -> None:
+    new, _ = acme.key.roll(by=acme.admin, ends_in=timedelta())
+    row = row_of(acme.get("/me"), flusher)
+    assert re.fullmatch(rf"The key was rolled to {new}, and ended at {TIME}\.", row.reason)
+
+
 def test_refused_request_of_any_status_is_found_by_its_id(
     acme: Tenant, flusher: ModuleType
 ) -> None:
@@ -501,6 +507,11 @@ def test_workspace_needs_a_look_if_a_key_is_refused_a_hundred_times_a_day(
     assert f"{acme.key} was refused very often , the last time 6 minutes ago : {why}" in text
 
 
+def test_log_of_a_document_leads_to_no_log_that_has_no_documents(sam: Client) -> None:
+    for query, is_there in (("", True), (f"?document_id__exact={uid(1)}", False)):
+        assert (f'href="{REFUSED}' in body(sam.get(HISTORY + query))) is is_there
+
+
 def test_log_of_a_key_says_what_became_of_it(
     acme: Tenant, frozen: Tenant, sam: Client, ada: Client
 ) -> None:
@@ -546,8 +557,8 @@ def test_workspace_without_access_that_still_asks_needs_no_look(
     own_page = body(signed_in(frozen.admin).get(page_of(frozen.workspace)))
     assert ("Change the plan" in own_page) == (status == 402)
     staff, own = now(False, "PRO")
-    assert f"{asks} that is over, its keys work." in staff
-    assert "keys work" not in own
+    assert f"{asks} that is over, the workspace has access again." in staff
+    assert "has access again" not in own
 
 
 def test_chips_name_what_an_empty_list_is_of_to_those_who_may_know_it(
