@@ -148,7 +148,7 @@ class AuditEntryAdmin(LogAdmin):
     def warnings(self, request: HttpRequest) -> list[str]:
         """What the checks have found of the log."""
         site: Any = self.admin_site
-        return [*site.lines(request, health.checks().of(AUDIT_LOG))]
+        return list(site.lines(request, health.checks().of(AUDIT_LOG)))
 
     def panels(self, request: HttpRequest) -> list[SafeString]:
         """The last changes of the workspace that is looked at."""
@@ -229,8 +229,9 @@ class AuditEntryAdmin(LogAdmin):
             record(Action.LOG_EXPORTED, by=by, workspace=workspace, detail=detail)
             return csv_lines(lists.batches(form.ranges(self.get_queryset(request)), BATCH))
 
-        kind, within = form.cleaned_data["kind"], form.cleaned_data["within"]
-        parts = (workspace and workspace.workspace_name, kind, within, form.days())
+        values = form.cleaned_data
+        name_of = workspace and workspace.workspace_name
+        parts = (name_of, values["kind"], values["within"], form.days())
         words = slugify("-".join(part.replace("/", "-") for part in parts if part))
         name = f"audit-log-{words[:120]}.csv"
         return send(request, make, name=name, content_type="text/csv; charset=utf-8")

@@ -22,7 +22,7 @@ from documents.search.queries import search
 from workspaces.models import Workspace
 
 MOST_CUSTOMERS = 10  # that are named if several may be meant
-MOST_WORDS = 10  # of a customer's name beside a title
+SIZES = range(1, 11)  # of a customer's name beside a title, in words
 TEXT = forms.CharField(
     label="Title, recipient’s whole e-mail, or id",
     required=False,
@@ -68,8 +68,8 @@ class CustomerForm(forms.Form):
 
 def named_in(text: str) -> QuerySet[Workspace]:
     """The workspaces whose names begin or end the text. An index finds them."""
-    typed, sizes = (text.split(), plain(text).split()), range(1, MOST_WORDS + 1)
-    parts = [part for words in typed for n in sizes for part in (words[:n], words[-n:])]
+    typed = (text.split(), plain(text).split())
+    parts = [part for words in typed for n in SIZES for part in (words[:n], words[-n:])]
     names = [Upper(Value(" ".join(part))) for part in parts]
     return Workspace.objects.alias(upper=Upper("name")).filter(upper__in=names)
 

@@ -17,7 +17,6 @@ from config.console.object_page import ActionPage, ObjectPage, Prompt, Refused
 from workspaces.models import Workspace
 from workspaces.plans import WITH_API
 
-REFUSED_SHOWN = 5
 ALREADY_ISSUED = (
     "Nothing was created: this form has already created its key. A key is shown only once; if you "
     "did not copy it, delete it and create another."
@@ -50,7 +49,7 @@ class KeyPage(ObjectPage):
             "title": self.obj,
             "key": key,
             "usage": report.panel(KeyUsage.objects.filter(key_id=key.id), **of),
-            "lines": log.lines(self.request, refused[:REFUSED_SHOWN]),
+            "lines": log.lines(self.request, refused[: report.LATEST]),
             "refused_url": filtered(REFUSED, **of),
             "addresses": report.addresses(key.id),
             "warnings": [] if key.state.has_ended else refusals(key.workspace),

@@ -4,7 +4,7 @@ from collections import Counter
 from typing import Any
 
 from django.contrib import admin
-from django.db.models import Case, F, Q, QuerySet, Sum, Value, When
+from django.db.models import Case, Q, QuerySet, Value, When
 from django.http import HttpRequest
 from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
@@ -76,8 +76,9 @@ class ApiKeyAdmin(ScopedAdmin):
         """Thirty days of the workspace, and of the keys that are used most."""
         workspace = own_scope(request).workspace
         usage = KeyUsage.objects.filter(workspace_id=workspace.pk)
-        sums = usage.filter(day__in=report.last_days()).values_list("key_id")
-        requests = Counter(dict(sums.annotate(sum=Sum(F("ok") + F("errors") + F("limited")))))
+        requests = Counter[Any]()
+        for day in report.by_day(usage, "key_id"):
+            requests[day.key_id] += day.requests
         found = self.get_queryset(request).exclude(ENDED, last_used_at=None)
         keys = sorted(found, key=lambda key: (key.state.has_ended, -requests[key.pk]))[:SHOWN]
         others = requests.total() - sum(requests[key.pk] for key in keys)

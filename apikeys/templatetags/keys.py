@@ -43,18 +43,19 @@ def with_usage(objects: Sequence[Any], field: str) -> list[tuple[Any, SafeString
 
 @register.inclusion_tag("admin/apikeys/in_log.html", takes_context=True)
 def key_in_log(context: Any, id: UUID) -> dict[str, Any]:
-    """What a log that is narrowed to a key says of it: for staff, what log and refusals say too.
+    """The key that a log is narrowed to: its state, and what was refused in a day.
 
-    A deleted key, or one that is mistyped, is not known by more than its first characters.
+    Of a deleted or a mistyped key, no more than its first characters is known.
     """
     scope = scope_of(context["request"])
-    visible, own = scope.visible(), not scope.everything
+    visible = scope.visible()
     keys = ApiKey.objects.filter(visible, pk=id).select_related("workspace", "revoked_by")
-    key, entries = keys.first(), AuditEntry.objects.filter(visible, key_id=id)
+    key = keys.first()
+    entries = AuditEntry.objects.filter(visible, key_id=id)
     prefix = key.prefix if key else entries.values("key_prefix")[:1]
     rows = report.refused_within(days=1).filter(visible, key_prefix=prefix)
     kinds = report.kinds(rows, "status", "key_prefix", "key_id")
-    return {"key": key, "own": own, "refused": kinds}
+    return {"key": key, "own": not scope.everything, "refused": kinds}
 
 
 @register.filter

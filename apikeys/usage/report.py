@@ -20,7 +20,7 @@ from config.console.charts import Bar, bar_chart
 from config.console.formatting import Bad, Quiet
 from config.console.links import REFUSED, filtered, key_link
 
-MOST, LATEST = 60, 5  # kinds of refused requests, and those on the start page
+MOST, LATEST = 60, 5  # kinds of refused requests, and those on a page of other things
 STATUSES = {429: "over the limit", 500: "500, errors of ours", 503: "503, out of reach"}
 KIND = ("status", "reason")
 OF_KEY = ("key_id", "key_name", "key_prefix", "workspace_id", "workspace_name")

@@ -46,7 +46,8 @@ class DatabaseCollector(Collector):
             yield from [metric for read in readers for metric in read()]
         except DatabaseError as exc:
             logger.warning("No metrics from the database: %s", exc)
-        connection.close()
+        finally:
+            connection.close()
 
     def describe(self) -> Iterable[Metric]:
         """Nothing, so that registering asks no database."""

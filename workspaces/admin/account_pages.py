@@ -8,7 +8,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from config.console.formatting import pill
-from config.console.object_page import ActionPage, ObjectPage, Prompt, Refused
+from config.console.object_page import ActionPage, Prompt, Refused
 from config.console.reauthentication import password_needed
 from config.request.context import base_url
 from workspaces import changes, mails
@@ -119,7 +119,8 @@ class AccountPage(ActionPage):
     def next_url(self) -> str:
         return self.request.path
 
-    crumbs = ObjectPage.crumbs  # it is the account's page
+    def crumbs(self) -> list[tuple[str, str]]:
+        return [self.section.crumb()]
 
 
 class EndPassword(LinkPage):

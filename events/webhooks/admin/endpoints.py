@@ -119,7 +119,7 @@ class EndpointAdmin(ScopedAdmin):
         workspace = own_scope(request).workspace
         if workspace is None or access_warning(workspace):  # the section of keys says so
             return {}
-        own = workspace.endpoints.existing().select_related("workspace")
+        own = workspace.endpoints.existing()
         lines = [unsent()] if own else []
         wrong = own.failing() | own.exclude(disabled_reason="") | own.behind()
         for each in wrong[:MOST_LINES]:
