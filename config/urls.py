@@ -38,6 +38,6 @@ if settings.SERVES_PAGES:
     urlpatterns.append(path("", include("config.console.urls")))
 
 handler400 = "config.request.error_pages.bad_request"
-handler403 = "config.console.error_pages.forbidden"
+handler403 = "config.request.error_pages.forbidden"
 handler404 = "config.request.error_pages.not_found"
 handler500 = "config.request.error_pages.server_error"

@@ -5,7 +5,10 @@ import sys
 from django.conf import settings
 from django.core.exceptions import DisallowedHost
 from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
 from django.views import defaults
+from django.views.decorators.cache import never_cache
 
 from config.api.errors import InvalidRequest, PathNotFound, ServerError, Unavailable
 from config.api.exceptions import as_api_error, error_response
@@ -33,9 +36,23 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
     if _gets_json(request):
         return error_response(request, PathNotFound())
-    from config.console.error_pages import render_error  # noqa: PLC0415 - the API's process has no pages
+    return _page(request, "404.html", 404)
 
-    return render_error(request, "404.html", 404)
+
+def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
+    return _page(request, "403.html", 403)
+
+
+@never_cache
+def _page(request: HttpRequest, template: str, status: int) -> HttpResponse:
+    """The same for every cause, so that it does not reveal what exists.
+
+    Inside the admin, the page has the admin's header.
+    """
+    from django.contrib.admin import site  # noqa: PLC0415 - the API's process has no pages
+
+    inside = request.path.startswith(reverse("admin:index")) and site.has_permission(request)
+    return render(request, template, site.each_context(request) if inside else {}, status=status)
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
