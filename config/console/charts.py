@@ -47,18 +47,3 @@ def _drawn(bar: Bar, names: dict[str, str]) -> tuple[Any, ...]:
     starts = accumulate(bar.numbers[:-1], initial=0)
     parts = list(zip(names.values(), starts, bar.numbers, strict=True))
     return bar.when, ", ".join(words) or "none", parts
-
-
-class Part(NamedTuple):
-    number: int
-    text: str  # after the number: "completed"
-    url: str
-    colour: str  # "p1" to "p4"
-
-
-def parts_bar(parts: Sequence[Part]) -> SafeString:
-    """HTML: one bar, if there are several parts, and a link for each of them."""
-    parts = [part for part in parts if part.number]
-    *starts, total = accumulate((part.number for part in parts), initial=0)
-    context = {"parts": list(zip(parts, starts, strict=True)), "total": total}
-    return SafeString(render_to_string("admin/parts.html", context).strip())
