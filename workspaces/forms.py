@@ -12,17 +12,19 @@ from workspaces import mails
 from workspaces.models import LOGIN_LENGTH, Membership, Workspace
 
 
-def without_secrets(text: str) -> str:
-    """The text on one line; a ValidationError if it has a raw key or control characters in it."""
-    text = " ".join(text.split())
-    if contains_raw_key(text):
-        raise ValidationError(
-            "This must not contain an API key: others can read it. Revoke that key, and write its "
-            "name or first 12 characters instead."
-        )
-    if any(unicodedata.category(character) in ("Cc", "Cs") for character in text):
-        raise ValidationError("This must not contain control characters.")
-    return text
+class TextField(forms.CharField):
+    """A text on one line, without raw keys and control characters."""
+
+    def clean(self, value: Any) -> str:
+        text = " ".join(super().clean(value).split())
+        if contains_raw_key(text):
+            raise ValidationError(
+                "This must not contain an API key: others can read it. Revoke that key, and write "
+                "its name or first 12 characters instead."
+            )
+        if any(unicodedata.category(character) in ("Cc", "Cs") for character in text):
+            raise ValidationError("This must not contain control characters.")
+        return text
 
 
 def login_of(email: str) -> str:
@@ -42,14 +44,12 @@ class NewWorkspaceForm(forms.ModelForm):  # type: ignore[type-arg] # generic onl
     class Meta:
         model = Workspace
         fields: tuple[str, ...] = ("name", "plan")
+        field_classes = {"name": TextField}
         widgets = {"name": forms.TextInput({"autofocus": True})}
         help_texts = {
             "name": "The customer’s name.",
             "plan": "Only Pro and Business include the API.",
         }
-
-    def clean_name(self) -> str:
-        return without_secrets(self.cleaned_data["name"])
 
 
 class RenameForm(NewWorkspaceForm):
@@ -58,16 +58,13 @@ class RenameForm(NewWorkspaceForm):
 
 
 class ReasonForm(forms.Form):
-    reason = forms.CharField(
+    reason = TextField(
         max_length=500,
         widget=forms.Textarea({"rows": 3}),
         help_text="Required. It is kept in the audit log, which the workspace’s admins and support "
         "staff can read.",
         error_messages={"required": "Say why: the audit log keeps it."},
     )
-
-    def clean_reason(self) -> str:
-        return without_secrets(self.cleaned_data["reason"])
 
 
 class StaffForm(ReasonForm):

@@ -104,11 +104,6 @@ def state_of(delivery: Delivery) -> tuple[str, str, str]:
     return "Retrying" if delivery.failures else "Pending", "warn", when
 
 
-def is_due(delivery: Delivery) -> bool:
-    _, _, when = state_of(delivery)
-    return when == SOON
-
-
 def held(endpoint: Endpoint) -> str:
     """Until when nothing is sent to it; "" if deliveries are sent. As `queue.READY`."""
     if not endpoint.enabled:

@@ -24,7 +24,7 @@ from config.console.links import ENDPOINT, page_link
 from config.console.object_page import ObjectPage
 from events.models import KEEP_DAYS
 from events.webhooks.admin import actions
-from events.webhooks.admin.deliveries import held, is_due, reason, unsent
+from events.webhooks.admin.deliveries import SOON, held, reason, state_of, unsent
 from events.webhooks.models import PENDING, UNDELIVERED, Attempt, Delivery, DeliveryState, Endpoint
 from events.webhooks.monitoring import PROCESS
 from events.webhooks.policy import FAILING_DAYS, KEEP
@@ -68,7 +68,7 @@ class EndpointPage(ObjectPage):
             "deliveries_url": log.url_in(endpoint.workspace_id, endpoint_id__exact=endpoint.pk),
             "may_change": may_change,
             "undelivered": may_send and endpoint.deliveries.filter(UNDELIVERED).exists(),
-            "live": any(map(is_due, newest)),
+            "live": any(when == SOON for _, _, when in map(state_of, newest)),
             "sends": not unsent_now,
         }
 
@@ -77,6 +77,7 @@ class EndpointPage(ObjectPage):
 class EndpointAdmin(ScopedAdmin):
     """A workspace's webhooks, for its admins; support staff and operators see them."""
 
+    title = "Webhooks"
     add_text = "Create a webhook"
     menu_position = 20
     pages = {

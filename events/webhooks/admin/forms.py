@@ -2,17 +2,17 @@ from django import forms
 
 from events.models import EventType
 from events.webhooks import policy, targets
-from workspaces.forms import OwnWorkspaceForm, without_secrets
+from workspaces.forms import OwnWorkspaceForm, TextField
 
 
 class EndpointForm(forms.Form):
-    url = forms.CharField(
+    url = TextField(
         label="URL",
         help_text="Where your program receives events, such as https://example.com/webhooks.",
         widget=forms.TextInput({"inputmode": "url", "autofocus": True, "spellcheck": "false"}),
         validators=[targets.check_url],
     )
-    label = forms.CharField(
+    label = TextField(
         label="Name (optional)",
         required=False,
         max_length=policy.LABEL_LENGTH,
@@ -25,12 +25,6 @@ class EndpointForm(forms.Form):
         widget=forms.CheckboxSelectMultiple,
         error_messages={"required": "Choose at least one."},
     )
-
-    def clean_url(self) -> str:
-        return without_secrets(self.cleaned_data["url"])
-
-    def clean_label(self) -> str:
-        return without_secrets(self.cleaned_data["label"])
 
 
 class NewEndpointForm(OwnWorkspaceForm, EndpointForm):
