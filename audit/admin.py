@@ -11,7 +11,7 @@ from django.contrib import admin
 from django.core.exceptions import PermissionDenied
 from django.db.models import Q, QuerySet, Value
 from django.db.models.lookups import Exact
-from django.http import HttpRequest, HttpResponseBase, HttpResponseRedirect, QueryDict
+from django.http import HttpRequest, HttpResponseBase, HttpResponseRedirect
 from django.template.loader import render_to_string
 from django.urls import URLPattern, path, reverse, reverse_lazy
 from django.utils.decorators import method_decorator
@@ -81,11 +81,6 @@ class AuditLogFilter(lists.LogFilter):
     named = ("request_id__exact", "document_id__exact", "key_id__exact", "key_prefix__exact")
     personal = ("address__exact", "person")
 
-    def __init__(self, data: QueryDict, everything: bool = True) -> None:
-        super().__init__(data)
-        actions: Any = self.fields["action__exact"]
-        actions.choices = [("", "Anything"), *_actions(everything)]
-
     def condition(self) -> Q:
         values = self.cleaned_data
         found = super().condition() & KINDS.get(values["kind"], Q())
@@ -143,7 +138,10 @@ class AuditEntryAdmin(LogAdmin):
     }
 
     def get_filter_form(self, request: HttpRequest) -> AuditLogFilter:
-        return AuditLogFilter(request.GET, scope_of(request).everything)
+        form = AuditLogFilter(request.GET)
+        actions: Any = form.fields["action__exact"]
+        actions.choices = [("", "Anything"), *_actions(scope_of(request).everything)]
+        return form
 
     def warnings(self, request: HttpRequest) -> list[str]:
         """What the checks have found of the log."""

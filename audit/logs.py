@@ -21,7 +21,7 @@ from config.console.lists import OPEN, FilteredList, Line, LogFilter
 class LogAdmin(ScopedAdmin):
     """A list of what happened in workspaces. A subclass has `line` and `facts`."""
 
-    nouns = "log"
+    title = "Log"
     list_class = FilteredList
     filter_form: type[LogFilter] = LogFilter
     is_log = True

@@ -1,6 +1,6 @@
 """What a user may see, and the one workspace that an admin looks at; checked for every request."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,7 +16,6 @@ from django.http import Http404, HttpRequest, HttpResponseRedirect
 from django.urls import reverse
 
 from config.console.base import ADMINS, READ_ALL, SectionAdmin, request_user
-from config.console.identify import Kind
 from config.console.links import parsed
 
 WORKSPACE = "workspace_id__exact"  # the URL parameter
@@ -110,8 +109,6 @@ class ScopedAdmin(SectionAdmin):
 
     seen_by: Sequence[str] = (READ_ALL, ADMINS)
     links = (WORKSPACE,)
-    found_by: Mapping[Kind, str] = {}  # what the box in the header compares with a text,
-    findable = Q()  # of these rows
 
     def scope(self, request: HttpRequest) -> Scope:
         return scope_of(request)
@@ -121,12 +118,6 @@ class ScopedAdmin(SectionAdmin):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         return self.rows(request).filter(self.scope(request).condition())
-
-    def find(self, request: HttpRequest, kind: Kind, text: str) -> str:
-        if field := self.found_by.get(kind):
-            rows = self.openable(request).filter(self.findable, **{field: text})
-            return self.url_of_found(rows, text)
-        return super().find(request, kind, text)
 
     def rows(self, request: HttpRequest) -> QuerySet[Any]:
         """The rows of every workspace, with what a page needs of them."""

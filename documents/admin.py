@@ -91,6 +91,7 @@ def state_of(document: Document) -> SafeString:
 
 @admin.register(Document)
 class DocumentAdmin(ScopedAdmin):
+    title = "Documents"
     seen_by = (VIEW, ADMINS)
     pages = {"change": DocumentPage}
     menu_position = 25

@@ -5,9 +5,9 @@ from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 
-from apikeys.admin.warnings import refusals, sentence
 from apikeys.forms import NewKeyForm, RollForm
 from apikeys.models import AlreadyIssued, ApiKey
+from apikeys.templatetags.keys import refusals, sentence
 from apikeys.usage import report
 from apikeys.usage.models import KeyUsage, RefusedRequest
 from audit.models import Action, AuditEntry

@@ -10,9 +10,9 @@ from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
 
 from apikeys.admin.pages import CreateKey, DeleteKey, KeyPage, RevokeKey, RollKey
-from apikeys.admin.warnings import refusals, sentence
 from apikeys.keys import ENDED
 from apikeys.models import ApiKey
+from apikeys.templatetags.keys import refusals, sentence
 from apikeys.usage import report
 from apikeys.usage.models import KeyUsage
 from audit.scope import Scope, ScopedAdmin, own_scope
@@ -28,7 +28,7 @@ SHOWN = 5  # keys on the start page, and warnings of each kind
 class ApiKeyAdmin(ScopedAdmin):
     """Only admins of a key's workspace see it: for anybody else the key does not exist."""
 
-    nouns = "developer settings"  # as the 401 calls the place where a key is created
+    title = "Developer settings"  # as the 401 calls the place where a key is created
     seen_by = (ADMINS,)
     menu_position = 10
     add_text = "Create a key"

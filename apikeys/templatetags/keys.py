@@ -6,6 +6,8 @@ from typing import Any
 from uuid import UUID
 
 from django import template
+from django.conf import settings
+from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
 
 from apikeys.keys import State
@@ -14,11 +16,23 @@ from apikeys.usage import report
 from apikeys.usage.models import KeyUsage
 from audit.models import AuditEntry
 from audit.scope import scope_of
-from config.console.formatting import ago
+from config.console.formatting import Bad, ago
 from workspaces.api_access import access_warning
 from workspaces.models import Workspace
 
 register = template.Library()
+
+
+def sentence(name: str, **context: Any) -> SafeString:
+    """HTML: a sentence or two, which have a template of their own."""
+    context = {"upgrade_url": settings.UPGRADE_URL, "email": settings.SUPPORT_EMAIL, **context}
+    return SafeString(render_to_string(f"admin/apikeys/texts/{name}.html", context).strip())
+
+
+def refusals(workspace: Workspace) -> list[str]:
+    """Why the keys of the workspace are refused, if they are."""
+    why = access_warning(workspace)
+    return [Bad(sentence("refused", why=why, workspace=workspace))] if why else []
 
 
 @register.simple_tag

@@ -7,12 +7,11 @@ from uuid import UUID
 from django.contrib import admin
 from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
-from django.db.models import Model, QuerySet
+from django.db.models import Model, Q, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import URLPattern, path, reverse
 from django.utils.safestring import SafeString
-from django.utils.text import capfirst
 from django.views import View
 from django.views.decorators.http import require_safe
 
@@ -32,7 +31,7 @@ class SectionAdmin(admin.ModelAdmin):  # type: ignore[type-arg] # generic only i
     The site reads `seen_by` for the menu, the start page and the header's box.
     """
 
-    nouns = ""  # by default the model's
+    title = ""  # in the menu, and of the list
     seen_by: Sequence[str] = ()
     in_menu = True
     is_log = False  # the box in the header leads to things before logs
@@ -41,6 +40,8 @@ class SectionAdmin(admin.ModelAdmin):  # type: ignore[type-arg] # generic only i
     pages: Mapping[str, type[View]] = {}  # by the last part of their URLs
     list_class: type[FilteredList] | None = None  # instead of Django's list
     links: tuple[str, ...] = ()  # the filters that only links set
+    found_by: Mapping[Kind, str] = {}  # what the box in the header compares with a text,
+    findable = Q()  # of these rows
     show_facets = admin.ShowFacets.NEVER
     actions = None
     list_per_page = 25  # a log's row has three lines on a phone
@@ -53,10 +54,6 @@ class SectionAdmin(admin.ModelAdmin):  # type: ignore[type-arg] # generic only i
         return False
 
     has_change_permission = has_delete_permission = has_add_permission
-
-    def __init__(self, model: type[Model], admin_site: admin.AdminSite) -> None:
-        super().__init__(model, admin_site)
-        self.nouns = self.nouns or str(self.opts.verbose_name_plural)
 
     def get_urls(self) -> list[URLPattern]:
         """Of Django's pages only the list, which responds 405 to anything but GET and HEAD."""
@@ -105,8 +102,15 @@ class SectionAdmin(admin.ModelAdmin):  # type: ignore[type-arg] # generic only i
 
     def find(self, request: HttpRequest, kind: Kind, text: str) -> str:
         """Where the box in the header leads from a text of this kind; "" if it is nothing here."""
+        if field := self.found_by.get(kind):
+            rows = self.openable(request).filter(self.findable, **{field: text})
+            return self.url_of_found(rows, text)
         obj = self.get_object(request, text) if kind == Kind.ID else None
         return self.url_of(obj) if obj else ""
+
+    def openable(self, request: HttpRequest) -> QuerySet[Any]:
+        """The rows whose pages the user may open; a list may show fewer."""
+        return self.get_queryset(request)
 
     def needs_a_look(self, request: HttpRequest) -> Iterable[tuple[UUID, str, SafeString]]:
         """The workspaces to look at, of those that the user sees: ids, names, and HTML: why."""
@@ -128,7 +132,7 @@ class SectionAdmin(admin.ModelAdmin):  # type: ignore[type-arg] # generic only i
         kept = {name: public_part(value) or value for name, value in given.items() if value}
         if kept != given:
             return HttpResponseRedirect(reverse(self.url_name("changelist"), query=kept))
-        context = {"title": capfirst(self.nouns), "warnings": self.warnings(request)}
+        context = {"title": self.title, "warnings": self.warnings(request)}
         context |= extra_context or {}
         if self.list_class is None:
             return super().changelist_view(request, context)
@@ -142,7 +146,7 @@ class SectionAdmin(admin.ModelAdmin):  # type: ignore[type-arg] # generic only i
         return f"admin:{self.opts.app_label}_{self.opts.model_name}_{page}"
 
     def crumb(self) -> tuple[str, str]:
-        return capfirst(self.nouns), self.list_url()
+        return self.title, self.list_url()
 
     def list_url(self) -> str:
         return reverse(self.url_name("changelist"))

@@ -66,7 +66,10 @@ class ObjectPage(View):
         return render(self.request, template, {**site.each_context(self.request), **context})
 
     def crumbs(self) -> list[tuple[str, str]]:
-        return [self.section.crumb()]
+        """The list, and on other pages the object's own."""
+        if self.obj is None or type(self) is self.section.pages.get("change"):
+            return [self.section.crumb()]
+        return [self.section.crumb(), (str(self.obj), self.section.url_of(self.obj))]
 
     @property
     def user(self) -> User:
@@ -145,10 +148,6 @@ class ActionPage(ObjectPage):
     def ask(self, prompt: Prompt) -> HttpResponse:
         context = {"title": prompt.title, "prompt": prompt, "form": self.form, "view": self}
         return self.render_page(self.template_name, **context, **self.context())
-
-    def crumbs(self) -> list[tuple[str, str]]:
-        own = [(str(self.obj), self.section.url_of(self.obj))] if self.obj is not None else []
-        return [*super().crumbs(), *own]
 
 
 class Button(ActionPage):

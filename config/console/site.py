@@ -83,7 +83,7 @@ class ConsoleSite(admin.AdminSite):
         panels: list[SafeString] = []
         with part_limits(SECONDS):
             for section in sections:
-                with part(capfirst(section.nouns), found):
+                with part(section.title, found):
                     found |= section.health(request)
                     panels += section.panels(request)
             with part("Workspaces that need a look", found):

@@ -119,9 +119,6 @@ class AccountPage(ActionPage):
     def next_url(self) -> str:
         return self.request.path
 
-    def crumbs(self) -> list[tuple[str, str]]:
-        return [self.section.crumb()]
-
 
 class EndPassword(LinkPage):
     """For a user who has lost the password, or somebody else knows it. No operator types one."""

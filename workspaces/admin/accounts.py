@@ -48,7 +48,7 @@ class StateFilter(RoleFilter):
 class AccountsAdmin(SectionAdmin):
     """They can be deactivated but not deleted, which would delete memberships too."""
 
-    nouns = "accounts"
+    title = "Accounts"
     seen_by = (OPERATORS,)
     menu_position = 60
     add_text = "Create an account"
@@ -67,6 +67,7 @@ class AccountsAdmin(SectionAdmin):
     }
     list_filter = (RoleFilter, StateFilter)
     ordering = ("username",)
+    found_by = {Kind.EMAIL: "username__iexact"}
     search_fields = ("username", "first_name", "last_name", "email")
     search_help_text = "Any part of a name, or of an e-mail address"
 
@@ -76,11 +77,6 @@ class AccountsAdmin(SectionAdmin):
     def get_queryset(self, request: HttpRequest) -> QuerySet[User]:
         accounts: QuerySet[User] = super().get_queryset(request)
         return accounts.prefetch_related("groups", "memberships")
-
-    def find(self, request: HttpRequest, kind: Kind, text: str) -> str:
-        if kind != Kind.EMAIL:
-            return super().find(request, kind, text)
-        return self.url_of_found(self.get_queryset(request).filter(username__iexact=text), text)
 
     def as_rows(self, objects: Iterable[User]) -> Iterable[dict[str, Any]]:
         for account in objects:
