@@ -7,7 +7,6 @@ from typing import Any
 from django.contrib import admin
 from django.db.models import F, Prefetch, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.urls import URLPattern, path
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
@@ -22,7 +21,7 @@ from config.console.links import DOCUMENTS, LOG, filtered
 from config.console.object_page import ObjectPage
 from documents.admin_list import CustomerForm, DocumentFilter, DocumentList, url_of_match
 from documents.api.objects import progress
-from documents.evidence.views import evidence_file
+from documents.evidence.views import EvidenceFile
 from documents.models import Document, DocumentStatus, Recipient
 from documents.overview import COLOURS, panel
 from documents.timeline import MOST, downloads, entries_of, timeline
@@ -93,7 +92,7 @@ def state_of(document: Document) -> SafeString:
 class DocumentAdmin(ScopedAdmin):
     title = "Documents"
     seen_by = (VIEW, ADMINS)
-    pages = {"change": DocumentPage}
+    pages = {"change": DocumentPage, "evidence": EvidenceFile}
     menu_position = 25
     list_class = DocumentList
 
@@ -139,13 +138,6 @@ class DocumentAdmin(ScopedAdmin):
                 narrowed = filtered(DOCUMENTS, **{"q": text, WORKSPACE: workspace.pk})
                 return HttpResponseRedirect(url_of_match(workspace, text) or narrowed)
         return super().changelist_view(request, {"asks": asks, "is_id": bool(ids)})
-
-    def get_urls(self) -> list[URLPattern]:
-        view = self.admin_site.admin_view(evidence_file)
-        return [
-            path("<str:object_id>/evidence/", view, name="documents_document_evidence"),
-            *super().get_urls(),
-        ]
 
     def as_rows(self, objects: Iterable[Document]) -> Iterable[dict[str, Any]]:
         for each in objects:
