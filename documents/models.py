@@ -10,6 +10,7 @@ from django.contrib.postgres.indexes import GinIndex
 from django.db import models
 from django.utils import timezone
 
+from audit.models import NEWEST_FIRST
 from audit.snapshots import DocumentSnapshot
 from workspaces.models import Workspace
 
@@ -41,6 +42,7 @@ class StoredFile(models.Model):
         return self.object_key
 
 
+NOT_DELETED = models.Q(deleted_at=None)
 FILE_TYPES = ("signed", "original", "certificate")  # fields of Document
 
 
@@ -91,20 +93,13 @@ class Document(models.Model):
     class Meta:
         indexes = [
             # GET /documents, any page: keyset from (created_at, id) within one workspace.
-            models.Index(
-                "workspace",
-                models.F("created_at").desc(),
-                models.F("id").desc(),
-                condition=models.Q(deleted_at=None),
-                name="document_newest",
-            ),
+            models.Index("workspace", *NEWEST_FIRST, condition=NOT_DELETED, name="document_newest"),
             # GET /documents?status=…
             models.Index(
                 "workspace",
                 "status",
-                models.F("created_at").desc(),
-                models.F("id").desc(),
-                condition=models.Q(deleted_at=None),
+                *NEWEST_FIRST,
+                condition=NOT_DELETED,
                 name="document_status_newest",
             ),
             # GET /search: by one of these times; the days or months of a range with documents.
