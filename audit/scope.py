@@ -8,14 +8,13 @@ from typing import Any
 from uuid import UUID
 
 from django.apps import apps
-from django.conf import settings
 from django.contrib.auth.models import AnonymousUser, User
 from django.core.exceptions import ValidationError
 from django.db.models import Q, QuerySet
 from django.http import Http404, HttpRequest, HttpResponseRedirect
 from django.urls import reverse
 
-from config.console.base import ADMINS, READ_ALL, SectionAdmin, request_user
+from config.console.base import ADMINS, READ_ALL, SectionAdmin, request_user, set_cookie
 from config.console.links import parsed
 
 WORKSPACE = "workspace_id__exact"  # the URL parameter
@@ -148,13 +147,5 @@ class ScopedAdmin(SectionAdmin):
 def start_page_of(workspace: Any) -> HttpResponseRedirect:
     """Leads to the start page. From now on, the user looks at this workspace."""
     response = HttpResponseRedirect(reverse("admin:index"))
-    response.set_signed_cookie(
-        COOKIE,
-        str(workspace.pk),
-        salt=COOKIE,
-        path=reverse("admin:index"),
-        secure=settings.SESSION_COOKIE_SECURE,
-        httponly=True,
-        samesite="Lax",
-    )
+    set_cookie(response, COOKIE, str(workspace.pk), salt=COOKIE)
     return response

@@ -4,11 +4,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
+from django.conf import settings
 from django.contrib import admin
 from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
 from django.db.models import Model, Q, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.urls import URLPattern, path, reverse
 from django.utils.safestring import SafeString
@@ -162,6 +164,12 @@ class SectionAdmin(admin.ModelAdmin):  # type: ignore[type-arg] # generic only i
         if obj is None:
             raise Http404
         return obj
+
+
+def set_cookie(response: HttpResponseBase, name: str, value: str, **options: Any) -> None:
+    """Sets a signed cookie of the admin, which no script reads."""
+    options |= {"secure": settings.SESSION_COOKIE_SECURE, "httponly": True, "samesite": "Lax"}
+    response.set_signed_cookie(name, value, path=reverse("admin:index"), **options)
 
 
 def request_user(request: HttpRequest) -> User:

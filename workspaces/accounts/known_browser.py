@@ -5,26 +5,19 @@ browser, so nobody can lock the account's user out (OWASP: "Slow Down Online Gue
 Device Cookies"). The cookie is signed, so the database is not asked for its owner.
 """
 
-from django.conf import settings
 from django.contrib.auth.models import User
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
-from django.urls import reverse
+
+from config.console.base import set_cookie
 
 COOKIE = "known_browser"
 MAX_AGE = 365 * 24 * 60 * 60  # seconds after the last sign-in
 
 
 def remember(response: HttpResponseBase, user: User) -> None:
-    response.set_signed_cookie(
-        COOKIE,
-        f"{user.pk}-{user.get_session_auth_hash()}",
-        max_age=MAX_AGE,
-        path=reverse("admin:index"),
-        secure=settings.SESSION_COOKIE_SECURE,
-        httponly=True,
-        samesite="Lax",
-    )
+    value = f"{user.pk}-{user.get_session_auth_hash()}"
+    set_cookie(response, COOKIE, value, max_age=MAX_AGE)
 
 
 def account_in(request: HttpRequest) -> str:
