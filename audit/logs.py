@@ -5,10 +5,9 @@ The audit log, the refused requests and the deliveries are such logs.
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
-from urllib.parse import urlencode
 from uuid import UUID
 
-from django.http import HttpRequest, QueryDict
+from django.http import HttpRequest
 from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
 
@@ -65,7 +64,7 @@ class LogAdmin(ScopedAdmin):
     def find(self, request: HttpRequest, kind: Kind, text: str) -> str:
         """The list with the filter that finds something; if that is one row, it is opened."""
         for name in self.finds.get(kind, ()):
-            form = self.filter_form(QueryDict(urlencode({name: text})))
+            form = self.filter_form({name: text})
             ranges = form.ranges(self.openable(request)) if form.is_valid() else []
             # In no order: the newest first could be looked for through the whole table.
             rows = [row for each in ranges for row in each.order_by()[:2]]

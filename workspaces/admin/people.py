@@ -21,12 +21,13 @@ INVITATION = "admin/workspaces/workspace/invitation.txt"
 
 
 class PeoplePage(WorkspaceAction):
+    asks_password = True  # also by a button
+
     def is_allowed(self) -> bool:
         return may_manage_members(self.user, self.obj)
 
 
 class ChangeMember(PeoplePage, Button):
-    asks_password = True
     form_class = ChosenForm
 
     def form_arguments(self) -> dict[str, Any]:
@@ -122,7 +123,6 @@ class Invite(PeoplePage):
 
 
 class RevokeInvitation(PeoplePage, Button):
-    asks_password = True
     form_class = ChosenForm
 
     def form_arguments(self) -> dict[str, Any]:
