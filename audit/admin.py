@@ -247,11 +247,11 @@ def detail_of(entry: AuditEntry) -> SafeString:
 
 
 def seal_of(entry: AuditEntry) -> SafeString | str:
-    leaf, intact = state.seals_of([entry]).get(entry.pk, (None, True))
+    leaf, intact = state.leaf_of(entry)
     if not intact:
         return pill("bad", f"Leaf {leaf:,}: this entry was changed after it was sealed")
-    sealed = Checkpoint.objects.filter(size__gt=leaf) if leaf is not None else None
-    checkpoint = sealed.order_by("size").first() if sealed else None
+    later = Checkpoint.objects.filter(size__gt=leaf or 0).order_by("size")
+    checkpoint = later.first() if leaf is not None else None
     if checkpoint is None:
         return "Not sealed yet"
     text = "Leaf {}; sealed by the checkpoint of {}, with {} entries"

@@ -5,7 +5,6 @@ known key has signed says what is sealed. Only `verify_audit` finds out whether 
 its result is an entry.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from math import inf
@@ -100,18 +99,16 @@ def _foreign(signed: Newest) -> str:
     return ""
 
 
-_SEALED = f"{TRUSTED} SELECT entry_id, index, hash FROM public.audit_leaf WHERE entry_id = ANY(%s)"  # noqa: S608 - made of constants
+_LEAF = f"{TRUSTED} SELECT index, hash FROM public.audit_leaf WHERE entry_id = ANY(%s)"  # noqa: S608 - made of constants
 
 
-def seals_of(entries: Sequence[AuditEntry]) -> dict[int, tuple[int, bool]]:
-    """By the ids of those that are sealed: the leaf, and whether what was read still matches it."""
-    if not keys.set_up():
-        return {}
-    by_id = {entry.pk: entry for entry in entries}
+def leaf_of(entry: AuditEntry) -> tuple[int | None, bool]:
+    """Its leaf, None if it is not sealed, and whether what was read of it still matches that."""
     with connection.cursor() as cursor:
-        cursor.execute(_SEALED, [list(by_id)])
+        cursor.execute(_LEAF, [[entry.pk]])
         cursor.nextset()
-        return {
-            id: (leaf, bytes(stored) == hash_of(getattr(by_id[id], name) for name in NAMES))
-            for id, leaf, stored in cursor.fetchall()
-        }
+        found = cursor.fetchone()
+    if found is None:
+        return None, True
+    leaf, stored = found
+    return leaf, bytes(stored) == hash_of(getattr(entry, name) for name in NAMES)

@@ -14,7 +14,7 @@ from django.core.files.storage import default_storage, storages
 from django.core.management import call_command
 from django.test import Client
 
-from audit.models import AuditEntry, Checkpoint
+from audit.models import AuditEntry, Checkpoint, Leaf
 from audit.monitoring import audit_log
 from audit.sealing import state
 from audit.sealing.witnesses import Bucket
@@ -25,7 +25,7 @@ from tests.support.cast import page_of
 from tests.support.factories import Tenant
 from tests.support.receiver import delivering
 from tests.support.server import eventually
-from tests.support.staff import HISTORY, START, body
+from tests.support.staff import HISTORY, START, asked, body
 
 LATE, DAMAGED = "have waited to be sealed", "found that the log is damaged"
 
@@ -122,6 +122,23 @@ def test_late_seals_and_damage_warn(
     settings.AUDIT_DAMAGE_SETTLED = f"{state.read().damaged_at:%Y-%m-%dT%H:%M:%SZ}"
     for where in pages:
         assert banners(*where) == []
+
+
+def test_an_opened_entry_names_the_first_checkpoint_that_has_it(
+    transactional_db: None, sam: Client
+) -> None:
+    """However many follow, it reads one."""
+    [entry] = seals.written()
+    for _ in range(3):
+        seals.seal()
+        [last] = seals.written()
+    statements = asked(sam, f"{HISTORY}?open={entry.pk}")
+    assert ["LIMIT 1" in sql for sql in statements if '"audit_checkpoint"' in sql] == [True]
+    leaf = Leaf.objects.get(entry_id=entry.pk).index
+    first = Checkpoint.objects.order_by("size")[0].size
+    text = re.sub("<[^>]+>", "", page(sam, f"{HISTORY}?open={entry.pk}"))
+    assert re.search(rf"Leaf {leaf}; sealed by the checkpoint of .*, with {first} entries", text)
+    assert "Not sealed yet" in page(sam, f"{HISTORY}?open={last.pk}")
 
 
 def test_a_process_that_seals_no_more_is_missed_at_once(
