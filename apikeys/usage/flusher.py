@@ -7,6 +7,7 @@ waits in memory. If the response to a commit is lost, it may be written twice.
 import logging
 import threading
 import time
+from collections.abc import Sequence
 from copy import copy
 from datetime import timedelta
 from multiprocessing.util import Finalize
@@ -16,15 +17,18 @@ from django.conf import settings
 from django.db import close_old_connections, connection, transaction
 from django.db.models import Q
 
+from apikeys.authentication import UNKNOWN
+from apikeys.models import ApiKey
 from apikeys.usage.middleware import BUFFER, Rows, fold
 from apikeys.usage.models import TEXT_LENGTH, KeyUsage, RefusedRequest
-from apikeys.usage.reasons import add_reasons
+from audit.models import Action, AuditEntry
 from config.connections import UNAVAILABLE, fetch
 from config.request.redaction import redact_sent
 
 logger = logging.getLogger(__name__)
 
 LOCK = 0x7265667573  # an arbitrary number, unique among our advisory locks
+TIME = "%Y-%m-%d %H:%M:%S UTC"
 _lock = threading.Lock()  # the end of the process waits for what the thread is writing
 _batch: Any = ([], [])  # of the buffer; it stays here until it is written
 
@@ -63,6 +67,38 @@ def write(uses: list[KeyUsage], refused: list[RefusedRequest]) -> None:
         cursor.executemany(SET_LAST_USE, rows[::-1])
     if refused:
         write_refused(refused)
+
+
+def add_reasons(rows: Sequence[RefusedRequest]) -> None:
+    """Adds why a key does not work, which the response must not say.
+
+    A query before the response would show in its time.
+    """
+    of_keys = [row for row in rows if row.key_prefix and row.reason == UNKNOWN]
+    prefixes = {row.key_prefix for row in of_keys}
+    found = ApiKey.objects.select_related("workspace", "revoked_by", "replaced_by")
+    keys = {key.prefix: key for key in found.filter(prefix__in=prefixes)}
+    log = AuditEntry.objects.filter(action=Action.KEY_DELETED, key_prefix__in=prefixes)
+    deleted = {entry.key_prefix: entry for entry in log}
+    for row in of_keys:
+        row.reason = _of_key(row, keys.get(row.key_prefix), deleted.get(row.key_prefix))
+
+
+def _of_key(row: RefusedRequest, key: ApiKey | None, deleted: AuditEntry | None) -> str:
+    """A row names a key only if the whole key was sent. A deleted one leaves nothing to compare."""
+    if key is None and deleted:
+        when = f"was deleted at {deleted.created_at:{TIME}} by {deleted.person}"
+        return f"What was sent begins like the key “{deleted.key_name}”, which {when}."
+    if key is None:
+        return "No key of this service begins with what was sent: nobody was let in."
+    if key.digest != row.sent_digest:
+        return f"What was sent begins like the key “{key.name}”, but the rest differs."
+    vars(row).update(vars(key.snapshot()))
+    if key.revoked_at:
+        by = f" by {key.revoked_by.get_username()}" if key.revoked_by else ""
+        return f"The key was revoked at {key.revoked_at:{TIME}}{by}."
+    ended = f"was rolled to {key.replaced_by}, and ended" if key.replaced_by else "expired"
+    return f"The key {ended} at {key.expires_at:{TIME}}." if key.expires_at else row.reason
 
 
 def use_of(row: Any) -> KeyUsage:
