@@ -1,5 +1,6 @@
 """The users of the admin, and what they see of the audit log."""
 
+import re
 from datetime import timedelta
 from typing import Any
 
@@ -32,6 +33,7 @@ HISTORY = reverse("admin:audit_auditentry_changelist")
 EXPORT = reverse("admin:audit_auditentry_export")
 DOCUMENTS = reverse("admin:documents_document_changelist")
 PASSWORD = "correct horse battery staple"
+OLGA = "olga@operators.example"
 
 
 def support() -> User:
@@ -42,7 +44,7 @@ def support() -> User:
 
 
 def operator() -> User:
-    return factories.user("olga@operators.example", is_staff=True, is_superuser=True)
+    return factories.user(OLGA, is_staff=True, is_superuser=True)
 
 
 def member(workspace: Workspace, login: str, role: str = "MEMBER") -> User:
@@ -151,3 +153,18 @@ def give_password(user: User, password: str = PASSWORD) -> User:
     user.set_password(password)
     user.save()
     return user
+
+
+def reset_link(text: str) -> str:
+    """The path of the link to set a password, in an e-mail or on a page."""
+    [path] = re.findall(r"http://testserver(/admin/reset/[^\s<]+)", text)
+    return str(path)
+
+
+def set_password(path: str, password: str = PASSWORD) -> Any:
+    """What a user gets who opens such a link and sets a password."""
+    client = Client()
+    form: Any = client.get(path, follow=True)
+    assert form.status_code == 200
+    new = {"new_password1": password, "new_password2": password}
+    return client.post(form.request["PATH_INFO"], new, follow=True)

@@ -18,10 +18,9 @@ from audit.models import Action, AuditEntry
 from tests.support import factories, server
 from tests.support.database import no_entries
 from tests.support.server import ROOT
-from tests.support.staff import START, body, signed_in
+from tests.support.staff import OLGA, START, body, signed_in
 from workspaces.accounts.recording import NOT_CONFIRMED
 
-OLGA = "olga@operators.example"
 BOB = "bob@acme.example"
 
 

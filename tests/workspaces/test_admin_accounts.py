@@ -1,6 +1,5 @@
 """Accounts in the admin: for operators, without Django's own words for rights."""
 
-import re
 from datetime import timedelta
 from typing import Any
 
@@ -16,7 +15,7 @@ from tests.support import factories, staff
 from tests.support.cast import page_of
 from tests.support.database import refused_at_once
 from tests.support.factories import Tenant
-from tests.support.staff import ACCOUNTS, PASSWORD, START, body, told
+from tests.support.staff import ACCOUNTS, OLGA, START, body, reset_link, told
 from workspaces import changes
 from workspaces.accounts.passwords import FirstPassword
 from workspaces.accounts.recording import NOT_CONFIRMED
@@ -26,7 +25,6 @@ from workspaces.models import ConfirmedAddress, Membership
 from workspaces.permissions import is_operator
 
 ADD = reverse("admin:auth_user_add")
-OLGA = "olga@operators.example"
 NEW = {"email": "Eve@Support.example", "first_name": "Eve", "last_name": "Ek"}
 
 
@@ -48,13 +46,8 @@ def test_accounts_are_found_by_role_and_state(acme: Tenant, desk: Client) -> Non
         assert words in html
 
 
-def link_of(response: Any) -> str:
-    [path] = re.findall(r"http://testserver(/admin/reset/first-\w+/[^<]+)<", body(response))
-    return str(path)
-
-
 def test_new_account_sets_its_password_with_a_link_that_is_shown_once(desk: Client) -> None:
-    link = link_of(desk.post(ADD, NEW))
+    link = reset_link(body(desk.post(ADD, NEW)))
     eve = User.objects.get(username="eve@support.example")
     assert (eve.email, eve.get_full_name()) == ("eve@support.example", "Eve Ek")
     assert not eve.has_usable_password()
@@ -63,11 +56,9 @@ def test_new_account_sets_its_password_with_a_link_that_is_shown_once(desk: Clie
     assert "There is an account with this e-mail address already." in body(again)
     for response in (again, desk.get(page_of(eve)), desk.get(ACCOUNTS)):
         assert link.split("/")[-2] not in body(response)
-    form: Any = (client := Client()).get(link, follow=True)
-    passwords = {"new_password1": PASSWORD, "new_password2": PASSWORD}
-    client.post(form.request["PATH_INFO"], passwords)
+    staff.set_password(link)
     eve.refresh_from_db()
-    assert eve.check_password(PASSWORD)
+    assert eve.check_password(staff.PASSWORD)
     assert told() == [
         (Action.ACCOUNT_CREATED, OLGA, eve.username, f"may sign in here; {NOT_CONFIRMED}"),
         (Action.PASSWORD_CHANGED, "", eve.username, ""),
@@ -79,7 +70,7 @@ def test_new_account_sets_its_password_with_a_link_that_is_shown_once(desk: Clie
 def test_link_of_a_new_account_is_valid_for_seven_days_and_as_nothing_else(
     desk: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    link = link_of(desk.post(ADD, NEW))
+    link = reset_link(body(desk.post(ADD, NEW)))
     as_reset = link.replace("first-", "")
     assert "This link is not valid" in body(Client().get(as_reset, follow=True))
     assert redact(link) == f"{link.rsplit('/', 2)[0]}/…/"

@@ -15,13 +15,12 @@ from tests.support import factories, staff
 from tests.support.cast import entries, page_of, text_of
 from tests.support.database import refused_at_once
 from tests.support.factories import Tenant
-from tests.support.staff import SEARCH, START, WORKSPACES, body, told
+from tests.support.staff import OLGA, SEARCH, START, WORKSPACES, body, told
 from tests.support.usage import used
 from workspaces import changes
 from workspaces.models import Membership, Workspace
 
 ADD = reverse("admin:workspaces_workspace_add")
-OLGA = "olga@operators.example"
 
 
 # --- Reading

@@ -14,7 +14,7 @@ from audit.models import Action, AuditEntry
 from tests.support import staff
 from tests.support.factories import Tenant
 from tests.support.fixtures import AccessLog
-from tests.support.staff import SECURITY, START, is_signed_in
+from tests.support.staff import OLGA, SECURITY, START, is_signed_in
 from workspaces import changes
 from workspaces.accounts import sessions
 from workspaces.models import Session
@@ -156,7 +156,7 @@ def test_operator_ends_all_sessions_of_somebody(acme: Tenant) -> None:
     desk.post(url)
     assert not is_signed_in(phone)
     entry = AuditEntry.objects.get(action=Action.SESSIONS_ENDED)
-    assert (entry.person, entry.member) == ("olga@operators.example", acme.admin.username)
+    assert (entry.person, entry.member) == (OLGA, acme.admin.username)
     assert entry.detail == "sessions: 2"
     own = reverse("admin:auth_user_end_sessions", args=[staff.operator().pk])
     assert desk.post(own)["Location"] == own.replace("end-sessions", "change")
