@@ -25,7 +25,6 @@ class SetUp(CodePage):
     template_name = "admin/security/set_up.html"
     title = "Set up a second factor"
     back = ""  # the name of the page that it is begun on
-    crumbs: list[tuple[str, str]] = []
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
         app = second_factor.app_of(self.user, confirmed=False)
@@ -36,7 +35,7 @@ class SetUp(CodePage):
             "picture": picture.svg_data_uri(scale=5, dark="black", light="white"),
             "secret": " ".join(wrap(b32encode(app.bin_key).decode().rstrip("="), 4)),
             "back": reverse(self.back),
-            "crumbs": self.crumbs,
+            "crumbs": CRUMBS,  # shown once the user is signed in
         }
         return super().dispatch(request, *args, **kwargs)
 
@@ -66,7 +65,6 @@ class SetUpAtSignIn(SetUp):
 
 class OwnSetUp(SetUp):
     back = "admin:security"
-    crumbs = CRUMBS
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
         if needed := password_needed(request):
