@@ -7,8 +7,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-from django.db import OperationalError, connection
-from django.test.utils import CaptureQueriesContext
+from django.db import OperationalError
 from django.utils import timezone
 
 from apikeys.keys import today
@@ -20,7 +19,7 @@ from config.request.context import Notes
 from tests.support import factories
 from tests.support.cast import spend
 from tests.support.client import get
-from tests.support.database import locked, waiting_for_lock
+from tests.support.database import executed, locked, waiting_for_lock
 from tests.support.factories import Tenant, uid
 from tests.support.server import end_connections, eventually
 from tests.support.usage import Usage, numbers, usage_of, used
@@ -92,9 +91,9 @@ def test_usage_of_many_keys_adds_up_by_day(flusher: ModuleType) -> None:
             (today(), flushed),
         }
     assert KeyUsage.objects.count() == 200
-    with CaptureQueriesContext(connection) as captured:
+    with executed() as statements:
         flusher.flush()
-    assert not captured  # there was nothing to write
+    assert not statements  # there was nothing to write
 
 
 def test_usage_waits_for_the_database_and_what_it_refuses_is_lost(

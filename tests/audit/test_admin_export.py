@@ -6,17 +6,15 @@ import re
 from typing import Any
 
 import pytest
-from django.db import connection
 from django.test import Client
-from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from audit import admin as audit_admin
 from audit import sending
 from audit.models import COLUMNS, Action, AuditEntry
 from tests.support import factories
-from tests.support.cast import entries, page_of
-from tests.support.database import no_entries
+from tests.support.cast import entries, page_of, sent_until
+from tests.support.database import executed, no_entries
 from tests.support.factories import Tenant, at, uid
 from tests.support.staff import EXPORT, HISTORY, body, happened, of, signed_in, support
 
@@ -87,11 +85,11 @@ def test_export_batches_meet_without_a_gap(sam: Client, monkeypatch: pytest.Monk
         created_at=lambda n: at(f"2026-01-{1 + n // 20:02} 00:00:00"),
         request_id=lambda n: str(n),
     )
-    with CaptureQueriesContext(connection) as captured:
+    with executed() as statements:
         found = [row["request_id"] for row in rows(sam)]
     expected = sorted(made, key=lambda entry: (entry.created_at, entry.id), reverse=True)
     assert found == [entry.request_id for entry in expected]
-    assert len([q for q in captured if "LIMIT 8" in q["sql"]]) == 8
+    assert len([sql for sql in statements if "LIMIT 8" in sql]) == 8
 
 
 def test_export_with_invalid_filters_leads_back_to_the_list(sam: Client) -> None:
@@ -108,11 +106,7 @@ def test_export_that_takes_too_long_is_broken_off(
 ) -> None:
     """Its last line says so, since the response began as that of a whole file."""
     monkeypatch.setattr(sending, "EXPORT_SECONDS", -1.0)
-    response: Any = sam.get(EXPORT)
-    parts = []
-    with pytest.raises(TimeoutError):
-        parts.extend(response)
-    assert parts[-1].decode() == sending.BROKEN_OFF
+    assert sent_until(TimeoutError, sam.get(EXPORT)).endswith(sending.BROKEN_OFF)
 
 
 def test_export_begins_if_none_of_the_user_and_one_of_others_is_sent(

@@ -1,13 +1,13 @@
 """The audit log's queries: few, and each reads a range of its index, at any depth."""
 
 import pytest
-from django.db import connection
 from django.test import Client
-from django.test.utils import CaptureQueriesContext
 
 from audit.models import Action, AuditEntry
+from config.connections import fetch
 from config.console.lists import page_after
 from tests.support.cast import nodes, plan
+from tests.support.database import execute, executed
 from tests.support.factories import Tenant, at, uid
 from tests.support.staff import HISTORY, SEARCH, admin_of_more, analyze, asked, happened, signed_in
 
@@ -64,13 +64,6 @@ def indexes(queries: list[str], query: str = "") -> set[str]:
     return found - {"", "audit_auditentry_pkey"}
 
 
-def admin_of(tenant: Tenant, several: int) -> Client:
-    """The tenant's admin, who is an admin of so many workspaces."""
-    admin_of_more(tenant.admin, several - 1)
-    analyze("workspaces_workspace", "workspaces_membership")
-    return signed_in(tenant.admin)
-
-
 READ_FROM = {
     "": {"audit_newest"},
     "action__exact=key.revoked": {"audit_action"},
@@ -98,8 +91,7 @@ def test_audit_filters_read_their_indexes_at_any_depth(busy: Tenant, sam: Client
         for page in (f"?{query}", f"?{query}&after={deep}"):
             assert used(sam, page) <= indexes, page
     # In a log of millions, sorting a user's entries seems to cost more than looking through it all.
-    with connection.cursor() as cursor:
-        cursor.execute("SET LOCAL enable_sort = off")
+    execute("SET LOCAL enable_sort = off")
     for login in ("person20@x.example", "nobody@x.example"):
         assert used(sam, f"?person={login}") == {"audit_person", "audit_member"}
 
@@ -109,16 +101,18 @@ def test_audit_log_of_an_admin_and_the_box_in_the_header_read_a_range_of_an_inde
     busy: Tenant, sam: Client, several: int
 ) -> None:
     """For support, and for an admin of one or of a thousand workspaces."""
-    client = admin_of(busy, several) if several else sam
+    admin_of_more(busy.admin, several - 1)
+    analyze("workspaces_workspace", "workspaces_membership")
+    client = signed_in(busy.admin) if several else sam
     for query in ("", "?kind=changes"):
         read = used(client, query)
         assert read
         assert not several or all(name.startswith("audit_workspace") for name in read)
     texts = (f"dtd_{20:08}", uid(20, 3), uid(20, 2), uid(1, 3), f"{20 * 2**100:032x}")
     for text in (*texts, "person20@x.example", "203.0.20.3"):
-        with CaptureQueriesContext(connection) as captured:
+        with executed() as statements:
             assert client.post(SEARCH, {"q": str(text)}).status_code == 302
-        read = indexes([query["sql"] for query in captured])
+        read = indexes(statements)
         assert {each for each in read if each.startswith("audit_")}, text
         assert not read & {"audit_newest", "audit_changes"}, text
 
@@ -127,10 +121,7 @@ def test_a_deep_page_of_days_begins_at_its_position(busy: Tenant) -> None:
     """PostgreSQL 18 would begin at the end of the days, for each batch of an export."""
     last = AuditEntry.objects.order_by("created_at", "id")[50]
     rows = AuditEntry.objects.filter(created_at__lt=at("2030-01-01 00:00:00"))
-    with CaptureQueriesContext(connection) as queries:
+    with executed() as statements:
         page_after([rows], last, 5)
-    explained = f"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) {queries[-1]['sql']}"
-    with connection.cursor() as cursor:
-        cursor.execute(explained)
-        [[[found]]] = cursor.fetchall()
+    [[[found]]] = fetch(f"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) {statements[-1]}", [])
     assert found["Plan"]["Shared Hit Blocks"] < 10

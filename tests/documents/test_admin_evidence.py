@@ -8,17 +8,16 @@ from django.contrib.auth.models import User
 from django.urls import reverse
 
 from audit import sending
-from audit.models import AuditEntry
+from audit.models import Action, AuditEntry
 from audit.sealing.tree import TreeDamaged
 from documents.models import Document
 from tests.support import factories
-from tests.support.cast import page_of
+from tests.support.cast import entries, page_of, sent_until
 from tests.support.factories import Tenant
 from tests.support.seals import as_owner, seal
 from tests.support.staff import DOCUMENTS, body, member, operator, signed_in, support
 
 pytestmark = pytest.mark.usefixtures("transactional_db", "sealing")
-EXPORTS = AuditEntry.objects.filter(action="document.evidence_exported")
 
 
 @pytest.fixture
@@ -38,9 +37,8 @@ def downloaded(user: User, document_id: object) -> Any:
     response: Any = signed_in(user).get(url_of(document_id))
     assert response.status_code == 200
     assert response["Content-Type"] == "application/json"
-    assert response["Content-Disposition"] == (
-        f'attachment; filename="evidence-{document_id}.json"'
-    )
+    name = f"evidence-{document_id}.json"
+    assert response["Content-Disposition"] == f'attachment; filename="{name}"'
     assert "no-store" in response["Cache-Control"]
     return json.loads(b"".join(response.streaming_content))
 
@@ -60,7 +58,7 @@ def test_evidence_is_sent_by_get_to_everybody_who_sees_the_audit_log_and_to_no_m
     assert url_of(lease.id) in body(client.get(page_of(lease)))
     assert url_of(lease.id) not in body(client.get(f"{DOCUMENTS}?q={lease.id}"))
     assert entry["entry"]["action"] == "document.downloaded"
-    exported = EXPORTS.get()
+    [exported] = entries(Action.EVIDENCE_EXPORTED)
     assert exported.person == user.username
     assert (exported.document_id, exported.workspace_name) == (lease.id, "Acme")
     assert exported.detail == "1 entries with proof, 0 not sealed yet"
@@ -86,10 +84,6 @@ def test_evidence_that_turns_out_to_be_damaged_ends_with_one_sentence(
     seal()
     last = AuditEntry.objects.filter(document_id=lease.id).latest("id").pk
     as_owner(f"UPDATE audit_auditentry SET key_name = 'Another' WHERE id = {last}")
-    response: Any = signed_in(acme.admin).get(url_of(lease.id))
-    parts: list[bytes] = []
-    with pytest.raises(TreeDamaged):
-        parts.extend(response.streaming_content)
-    text = b"".join(parts).decode()
+    text = sent_until(TreeDamaged, signed_in(acme.admin).get(url_of(lease.id)))
     assert text.endswith(sending.BROKEN_OFF)
     assert text.count("not whole") == 1

@@ -5,11 +5,11 @@ from urllib.parse import quote
 
 import pytest
 from django.db import connection
-from django.test.utils import CaptureQueriesContext
 
 from tests.support import factories
 from tests.support.cast import nodes, plan, statements
 from tests.support.client import get
+from tests.support.database import executed
 from tests.support.factories import Tenant, at
 
 KEY = "SELECT apikeys_apikey + workspaces_workspace"
@@ -57,9 +57,9 @@ def test_queries_of_a_download_are_one_read_and_one_entry(acme: Tenant) -> None:
 
 def test_queries_of_what_is_no_key_are_none(acme: Tenant) -> None:
     for header in (None, "", "Basic x", "Bearer x", "Bearer dtd_é"):
-        with CaptureQueriesContext(connection) as captured:
+        with executed() as found:
             assert get("/api/v1/me", header).status == 401
-        assert len(captured) == 0
+        assert found == []
 
 
 @pytest.fixture

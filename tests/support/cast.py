@@ -16,7 +16,6 @@ from django.db import connection, transaction
 from django.db.models import Model
 from django.db.models.functions import Now
 from django.test import Client
-from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django_ratelimit import ALL
 from django_ratelimit.core import get_usage
@@ -29,6 +28,7 @@ from config.request.context import Notes
 from documents.models import Document
 from tests.support import factories
 from tests.support.client import Response, forget_requests, golden
+from tests.support.database import executed
 from tests.support.factories import Tenant
 from tests.support.proxy import HOST
 from tests.support.server import PATIENCE, Server, eventually
@@ -226,6 +226,14 @@ def create_key(client: Client, name: str = "CRM sync", **fields: str) -> Any:
     return client.post(NEW_KEY, {**form, "name": name, "expires": "never", **fields})
 
 
+def sent_until(error: type[Exception], response: Any) -> str:
+    """What is sent of a file until it breaks off with this error."""
+    parts: list[bytes] = []
+    with pytest.raises(error):
+        parts.extend(response)
+    return b"".join(parts).decode()
+
+
 def raw_of(response: Any) -> str:
     [raw] = set(re.findall(r"dtd_[A-Za-z0-9]{40}", body(response)))
     return str(raw)
@@ -235,9 +243,9 @@ def raw_of(response: Any) -> str:
 
 
 def statements(tenant: Tenant, path: str, method: str = "GET", status: int = 200) -> list[str]:
-    with CaptureQueriesContext(connection) as captured:
+    with executed() as found:
         assert tenant.get(path, method).status == status
-    return [query["sql"] for query in captured]
+    return found
 
 
 def plan(sql: str, *avoided: str) -> dict[str, Any]:

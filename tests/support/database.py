@@ -12,6 +12,7 @@ import psycopg
 from django.apps import apps
 from django.core.exceptions import ValidationError
 from django.db import connection, transaction
+from django.test.utils import CaptureQueriesContext
 
 from audit.models import AuditEntry
 from config.connections import fetch
@@ -29,6 +30,15 @@ def execute(*statements: str) -> None:
     with transaction.atomic(), connection.cursor() as cursor:
         for statement in statements:
             cursor.execute(statement)
+
+
+@contextlib.contextmanager
+def executed() -> Iterator[list[str]]:
+    """The statements that are executed inside; the list is filled when it ends."""
+    statements: list[str] = []
+    with CaptureQueriesContext(connection) as captured:
+        yield statements
+    statements += [query["sql"] for query in captured]
 
 
 @contextlib.contextmanager

@@ -7,7 +7,6 @@ from typing import Any
 from django.contrib.auth.models import Group, User
 from django.db import connection
 from django.test import Client
-from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django_otp.oath import totp
 from django_otp.plugins.otp_totp.models import TOTPDevice
@@ -15,7 +14,7 @@ from django_otp.plugins.otp_totp.models import TOTPDevice
 from audit.models import AuditEntry
 from config.console import reauthentication
 from tests.support import factories
-from tests.support.database import backdated
+from tests.support.database import backdated, executed
 from tests.support.factories import at
 from workspaces.models import Membership, Workspace
 
@@ -133,9 +132,9 @@ def body(response: Any) -> str:
 
 
 def asked(client: Client, url: str) -> list[str]:
-    with CaptureQueriesContext(connection) as captured:
+    with executed() as statements:
         assert client.get(url).status_code == 200
-    return [query["sql"] for query in captured]
+    return statements
 
 
 def analyze(*tables: str) -> None:

@@ -7,15 +7,14 @@ import pytest
 from django.contrib.auth.models import User
 from django.contrib.auth.tokens import default_token_generator
 from django.core import mail as outgoing
-from django.db import connection
 from django.test import Client
-from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils.http import urlsafe_base64_encode
 from django_otp.plugins.otp_totp.models import TOTPDevice
 
 from audit.models import Action, AuditEntry
 from tests.support import factories, staff
+from tests.support.database import executed
 from tests.support.factories import Tenant
 from tests.support.mails import sent
 from tests.support.server import Server, eventually
@@ -138,9 +137,9 @@ def test_response_is_the_same_whether_the_account_exists(ada: User) -> None:
     logins = [ada.username, hidden.username, plain.username, "nobody@acme.example"]
     responses, written = [], []
     for login in logins:
-        with CaptureQueriesContext(connection) as captured:
+        with executed() as statements:
             responses.append(Client().post(RESET, {"email": login}, follow=True))
-        written.append([q["sql"].split(" (")[0] for q in captured if q["sql"][:6] == "INSERT"])
+        written.append([sql.split(" (")[0] for sql in statements if sql.startswith("INSERT")])
     assert written == [written[0]] * len(logins)  # so it takes as long
     assert {response.redirect_chain[-1] for response in responses} == {(RESET, 302)}
     [same] = {page(response) for response in responses}
