@@ -92,12 +92,6 @@ def test_export_batches_meet_without_a_gap(sam: Client, monkeypatch: pytest.Monk
     assert len([sql for sql in statements if "LIMIT 8" in sql]) == 8
 
 
-def test_export_with_invalid_filters_leads_back_to_the_list(sam: Client) -> None:
-    for query in ("?since=x", "?person=a%00", "?key_id__exact=1", "?zone=Mars"):
-        response = sam.get(EXPORT + query)
-        assert (response.status_code, response["Location"]) == (302, HISTORY + query)
-
-
 # --- What it holds while it is sent
 
 

@@ -169,8 +169,8 @@ TOKENS = r'(?:csrfmiddlewaretoken" value="|new_id" value="|csrftoken=|sessionid=
 
 
 def text_of(response: Any) -> str:
-    content = b"".join(response.streaming_content) if response.streaming else response.content
-    return re.sub(TOKENS, "", f"{response.headers}{response.cookies}{content.decode()}")
+    content = response.getvalue().decode()
+    return re.sub(TOKENS, "", f"{response.headers}{response.cookies}{content}")
 
 
 OF_READERS = (Action.DOCUMENT_VIEWED, Action.LOG_EXPORTED, Action.LOGOUT)

@@ -69,11 +69,8 @@ def test_login_is_no_other_one_that_only_looks_like_it(db: None, login: str) -> 
 def test_login_that_fails_looks_the_same_whoever_it_was_and_asks_for_the_password_again(
     ada: User,
 ) -> None:
-    hidden = factories.user("gone@acme.example", is_staff=True, is_active=False)
-    plain = factories.user("signer@acme.example")
-    for user in (hidden, plain):
-        user.set_password(PASSWORD)
-        user.save()
+    hidden = give_password(factories.user("gone@acme.example", is_staff=True, is_active=False))
+    plain = give_password(factories.user("signer@acme.example"))
     wrong = same(sign_in(ada.username), ada.username)
     assert wrong[0] == 200
     assert "<title>Error: Sign in |" in str(wrong[1])
@@ -162,8 +159,7 @@ def test_login_knows_no_browser_of_another_account_password_or_cookie(
     assert attempt(browser, umbrella.admin, WRONG) == 429
     if cookie is None:
         password = f"{PASSWORD} 2"
-        ada.set_password(password)
-        ada.save()
+        give_password(ada, password)
     else:
         browser.cookies["known_browser"] = cookie.replace("1", str(ada.pk), 1)
     exhaust(ada)
