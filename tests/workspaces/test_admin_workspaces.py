@@ -204,7 +204,7 @@ def test_members_are_made_admins_and_removed(acme: Tenant, ada: Client) -> None:
 
 def test_members_of_another_workspace_are_out_of_reach(acme: Tenant, umbrella: Tenant) -> None:
     uma, members = staff.signed_in(umbrella.admin), page_of(umbrella.workspace, "members")
-    theirs = acme.workspace.memberships.get()
+    theirs = staff.member(acme.workspace, "bob@acme.example").memberships.get()
     for chosen in (str(theirs.pk), "", "x", "-1", "9" * 30, "\0"):
         uma.post(members, {"chosen": chosen, "do": "remove", "confirmed": "yes"})
     assert uma.get(members)["Location"] == page_of(umbrella.workspace)
