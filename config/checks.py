@@ -43,7 +43,7 @@ def look_at(name: str) -> str:
     """The hint that leads to a process: of `make run`, or a unit of deploy/install."""
     if settings.ON_LAPTOP:
         return "End `make run`, and start it again."
-    return f"Look at `journalctl -u documents-api-{name}`."
+    return f"Look at `journalctl -u documents-api-{name}`. If it runs, it hangs: restart it."
 
 
 def words_of(exc: Exception) -> CheckMessage:

@@ -32,6 +32,8 @@ from psycopg.rows import args_row, tuple_row
 # as NotSupportedError.
 UNAVAILABLE = (InterfaceError, InternalError, NotSupportedError, OperationalError)
 
+HUNG_SECONDS = 90.0  # for which a process that is not busy has asked nothing
+
 Parameters = Sequence[Any] | Mapping[str, Any]
 
 _thread = threading.local()  # a cursor each: a new one would take a third of a short statement
@@ -43,10 +45,19 @@ def connect_as(name: str) -> None:
     os.environ["PGAPPNAME"] = name
 
 
+# Each process that is counted asks something every few seconds. The states of other roles' sessions
+# are null for a role that may not see them.
+_PROCESSES = """
+    SELECT count(*) FROM pg_stat_activity
+    WHERE datname = current_database() AND application_name = %s AND pid <> pg_backend_pid()
+        AND (state = 'active' OR state_change > clock_timestamp() - make_interval(secs => %s))
+            IS NOT FALSE
+"""
+
+
 def processes(name: str) -> int:
-    """How many run at present that have connected by this name."""
-    named = "datname = current_database() AND application_name = %s AND pid <> pg_backend_pid()"
-    [(number,)] = fetch(f"SELECT count(*) FROM pg_stat_activity WHERE {named}", [name])  # noqa: S608
+    """How many run at present that have connected by this name, without those that hang."""
+    [(number,)] = fetch(_PROCESSES, [name, HUNG_SECONDS])
     return int(number)
 
 

@@ -8,9 +8,11 @@ import psycopg
 import pytest
 from django.db import NotSupportedError, connection
 
+from config import connections
 from config.api.exceptions import as_api_error
 from config.connections import close_failed, fetch
 from tests.support.factories import Tenant
+from tests.support.server import eventually
 
 ADD = "SELECT %s::int + %s::int"
 
@@ -72,3 +74,15 @@ def test_connections_that_are_idle_in_a_transaction_end_after_a_minute() -> None
     for variable in ("DATABASE_URL", "DATABASE_OWNER_URL", "DATABASE_SEALER_URL"):
         with psycopg.connect(os.environ[variable]) as plain:  # as through a pooler
             assert plain.execute(f"SHOW {name}".encode()).fetchone() == ("1min",)
+
+
+def test_process_that_has_asked_nothing_for_long_and_is_not_busy_hangs(
+    transactional_db: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parameters = connection.get_connection_params() | {"application_name": "follower"}
+    with closing(psycopg.connect(**parameters)) as follower:
+        assert connections.processes("follower") == 1
+        monkeypatch.setattr(connections, "HUNG_SECONDS", 0.0)
+        assert connections.processes("follower") == 0
+        follower.pgconn.send_query(b"SELECT pg_sleep(30)")
+        assert eventually(lambda: connections.processes("follower") == 1)
