@@ -19,7 +19,13 @@ from config.console.formatting import pill
 from config.console.identify import Kind, meanings
 from config.console.links import DOCUMENTS, LOG, filtered
 from config.console.object_page import ObjectPage
-from documents.admin_list import CustomerForm, DocumentFilter, DocumentList, url_of_match
+from documents.admin_list import (
+    MOST_CUSTOMERS,
+    CustomerForm,
+    DocumentFilter,
+    DocumentList,
+    url_of_match,
+)
 from documents.api.objects import progress
 from documents.evidence.views import EvidenceFile
 from documents.models import Document, DocumentStatus, Recipient
@@ -117,10 +123,13 @@ class DocumentAdmin(ScopedAdmin):
         return DocumentFilter(data)
 
     def find(self, request: HttpRequest, kind: Kind, text: str) -> str:
-        """Also by a title, or a recipient’s e-mail, in the workspace that is looked at."""
+        """Also by a title, or a recipient’s e-mail, first in the workspace that is looked at."""
         if kind not in (Kind.RECIPIENT, Kind.TEXT) or not self.shows_one_workspace(request):
             return super().find(request, kind, text)
-        return url_of_match(self.scope(request).workspace, text)
+        scope = self.scope(request)
+        others = scope.own.exclude(pk=scope.workspace.pk).order_by("name", "id")[:MOST_CUSTOMERS]
+        found = (url_of_match(each, text) for each in (scope.workspace, *others))
+        return next(filter(None, found), "")
 
     def changelist_view(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None

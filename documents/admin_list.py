@@ -141,5 +141,7 @@ class DocumentList(FilteredList):
         if any(label != "Workspace" for label, *_ in self.chips):
             return "Nothing matches all of these filters."
         if text := self.form.cleaned_data.get("q"):
-            return f"No title has “{text}”, no recipient this e-mail. Their names are not searched."
+            names = Workspace.objects.filter(pk=self.form.cleaned_data[WORKSPACE])
+            of = "".join(f" of {each}" for each in names)
+            return f"No title{of} has “{text}”, no recipient this e-mail. Names are not searched."
         return "No documents."

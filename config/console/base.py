@@ -1,6 +1,7 @@
 """Base classes of the admin's sections."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from typing import Any
 from uuid import UUID
 
@@ -17,6 +18,7 @@ from django.utils.safestring import SafeString
 from django.views import View
 from django.views.decorators.http import require_safe
 
+from config.console.formatting import urgency
 from config.console.identify import Kind
 from config.console.lists import FilteredList
 from config.request.redaction import public_part
@@ -89,7 +91,7 @@ class SectionAdmin(admin.ModelAdmin):  # type: ignore[type-arg] # generic only i
         return objects
 
     def warnings(self, request: HttpRequest) -> list[str]:
-        return [line for lines in self.health(request).values() for line in lines]
+        return sorted(chain(*self.health(request).values()), key=urgency)
 
     def health(self, request: HttpRequest) -> dict[str, list[str]]:
         """What the start page looks at, by its name: lines of HTML for each thing that is wrong.

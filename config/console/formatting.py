@@ -26,6 +26,11 @@ class Quiet(SafeString):
     state = "quiet"
 
 
+def urgency(line: str) -> int:
+    """The order of warnings: what is red first, what nobody has to act on last."""
+    return {Bad: 0, Quiet: 2}.get(type(line), 1)
+
+
 def isolated(text: Any) -> SafeString:
     """HTML: a text of others, whose direction changes nothing beside it; HTML stays as it is."""
     if isinstance(text, SafeString):

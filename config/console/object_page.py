@@ -106,8 +106,8 @@ class ActionPage(ObjectPage):
     def prompt(self) -> Prompt:
         raise NotImplementedError
 
-    def run(self) -> str | HttpResponse:
-        """Does it, and returns the message for the page before, or the whole response.
+    def run(self) -> str | HttpResponse | None:
+        """Does it, and returns a message for the page before, or the whole response.
 
         The form is valid. A ValidationError is shown beside it, and `Refused` as a message.
         """

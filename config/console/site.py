@@ -23,13 +23,12 @@ from config.checks import AUDIT_LOG, EMAILS, FILES, HOUSEKEEPING, SECONDS
 from config.connections import part_limits
 from config.console import identify
 from config.console.base import OPERATORS, READ_ALL, SectionAdmin
-from config.console.formatting import Bad, Quiet, clock_tag, code_spans
+from config.console.formatting import Bad, Quiet, clock_tag, code_spans, urgency
 from config.console.links import WORKSPACE, page_link
 
 logger = logging.getLogger(__name__)
 
 _OPERATORS_ACT = "This is for the service’s operators: you need not do anything."
-URGENCY: dict[type, int] = {Bad: 0, Quiet: 2}  # the order of lines; the others are between them
 Found = dict[str, list[str]]  # by what was looked at: lines for what is wrong
 
 
@@ -79,42 +78,54 @@ class ConsoleSite(admin.AdminSite):
     def index(self, request: HttpRequest, extra_context: Any = None) -> TemplateResponse:
         """The start page: a line for each thing that is wrong, and the sections' panels."""
         sections, looks = self.sections(request), None
-        found: Found = {}
+        found = self.found(request, sections)
         panels: list[SafeString] = []
         with part_limits(SECONDS):
             for section in sections:
                 with part(section.title, found):
-                    found |= section.health(request)
                     panels += section.panels(request)
             with part("Workspaces that need a look", found):
                 looks = self.needs_a_look(request)
-        checks = health.checks()
-        looked_at = checks.well
-        if not self.may_see(request, [READ_ALL]):  # the rest is what the sections have found
+        if not self.may_see(request, [READ_ALL]):
             looks = looks or None  # without a table that says that there are none
-            checks = checks.of(AUDIT_LOG, FILES, HOUSEKEEPING, EMAILS)
-            looked_at = [] if checks.running else [*found, *checks.well]
-        checks = checks._replace(well=[name for name in looked_at if not found.get(name)])
-        for each in checks.problems:  # a fault is one line: that of its cause
-            found.pop(each.obj, None)
-        lines = [*chain(*found.values()), *self.lines(request, checks)]
         context = {
-            "lines": sorted(lines, key=lambda line: URGENCY.get(type(line), 1)),
+            **self.state(request, found),
             "looks": looks,
             "urgent": [of for of, why in (looks or {}).values() if not isinstance(why[0], Quiet)],
-            "checks": checks,
             "panels": panels,
             "adding": [each for each in sections if each.has_add_permission(request)],
         }
         return super().index(request, {**context, **(extra_context or {})})
 
     def system(self, request: HttpRequest) -> HttpResponse:
-        """What `manage.py check --deploy --database default` finds, problems first."""
+        """What `manage.py check --deploy --database default` finds, and the start page's lines."""
         if not self.may_see(request, [OPERATORS]):
             raise PermissionDenied
-        checks = health.checks()
-        context = {"title": "System", "checks": checks, "lines": self.lines(request, checks)}
+        found = self.found(request, self.sections(request))
+        context = {"title": "System", **self.state(request, found)}
         return render(request, "admin/system.html", {**self.each_context(request), **context})
+
+    def found(self, request: HttpRequest, sections: Sequence[SectionAdmin]) -> Found:
+        """What these sections find."""
+        found: Found = {}
+        with part_limits(SECONDS):
+            for section in sections:
+                with part(section.title, found):
+                    found |= section.health(request)
+        return found
+
+    def state(self, request: HttpRequest, found: Found) -> dict[str, Any]:
+        """The lines for what is wrong, the worst first, and the checks with what is well."""
+        checks = health.checks()
+        looked_at = checks.well
+        if not self.may_see(request, [READ_ALL]):  # the rest is what the sections have found
+            checks = checks.of(AUDIT_LOG, FILES, HOUSEKEEPING, EMAILS)
+            looked_at = [] if checks.running else [*found, *checks.well]
+        checks = checks._replace(well=[name for name in looked_at if not found.get(name)])
+        for each in checks.problems:  # a fault is one line: that of its cause
+            found.pop(each.obj, None)
+        lines = [*chain(*found.values()), *self.lines(request, checks)]
+        return {"checks": checks, "lines": sorted(lines, key=urgency)}
 
     def lines(self, request: HttpRequest, checks: health.Checks) -> list[str]:
         """HTML: the errors, and who acts. Operators read warnings too, and what to do."""
@@ -140,7 +151,7 @@ class ConsoleSite(admin.AdminSite):
         """By workspaces' ids, the bad first, the quiet last: links, and why to look at them."""
         found: dict[UUID, tuple[str, list[SafeString]]] = {}
         looks = chain.from_iterable(each.needs_a_look(request) for each in self.sections(request))
-        for id, name, why in sorted(looks, key=lambda look: URGENCY.get(type(look[2]), 1)):
+        for id, name, why in sorted(looks, key=lambda look: urgency(look[2])):
             found.setdefault(id, (page_link(WORKSPACE, name, id), []))[1].append(why)
         return found
 
