@@ -3,11 +3,12 @@
 from collections.abc import Callable
 from typing import Any
 
+from django.db.models import Q
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 
 from apikeys.forms import NewKeyForm, RollForm
 from apikeys.models import AlreadyIssued, ApiKey
-from apikeys.templatetags.keys import refusals, sentence
+from apikeys.templatetags.keys import refusals, refused_of, sentence
 from apikeys.usage import report
 from apikeys.usage.models import KeyUsage, RefusedRequest
 from audit.models import Action, AuditEntry
@@ -45,6 +46,7 @@ class KeyPage(ObjectPage):
         of: Any = {"workspace_id__exact": key.workspace_id, "key_id__exact": key.id}
         log: Any = self.section.admin_site.get_model_admin(RefusedRequest)
         refused = log.rows(self.request).filter(key_id=key.id).order_by("-created_at", "-id")
+        access = [] if key.state.has_ended else refusals(key.workspace)
         return {
             "title": self.obj,
             "key": key,
@@ -52,7 +54,8 @@ class KeyPage(ObjectPage):
             "lines": log.lines(self.request, refused[: report.LATEST]),
             "refused_url": filtered(REFUSED, **of),
             "addresses": report.addresses(key.id),
-            "warnings": [] if key.state.has_ended else refusals(key.workspace),
+            "warnings": [*access, *refused_of(Q(key_id=key.pk))],
+            "may_roll": self.section.has_add_permission(self.request),
             "log_url": filtered(LOG, **of),
         }
 

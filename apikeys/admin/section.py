@@ -1,7 +1,9 @@
 """The section of the keys: their list, and what the start page has of them."""
 
 from collections import Counter
+from collections.abc import Iterable
 from typing import Any
+from uuid import UUID
 
 from django.contrib import admin
 from django.db.models import Case, Q, QuerySet, Value, When
@@ -12,13 +14,12 @@ from django.utils.safestring import SafeString
 from apikeys.admin.pages import CreateKey, DeleteKey, KeyPage, RevokeKey, RollKey
 from apikeys.keys import ENDED
 from apikeys.models import ApiKey
-from apikeys.templatetags.keys import refusals, sentence
+from apikeys.templatetags.keys import refusals, refused_of, sentence
 from apikeys.usage import report
 from apikeys.usage.models import KeyUsage
 from audit.scope import Scope, ScopedAdmin, own_scope
 from config.console.base import ADMINS
 from config.console.identify import Kind
-from config.console.site import URGENCY
 from workspaces.plans import WITH_API
 
 SHOWN = 5  # keys on the start page, and warnings of each kind
@@ -34,7 +35,7 @@ class ApiKeyAdmin(ScopedAdmin):
     add_text = "Create a key"
     search_fields = ["name", "prefix"]
     search_help_text = "Any part of a name, or the first characters"
-    found_by = {Kind.KEY: "prefix", Kind.TEXT: "name__iexact"}
+    found_by = {Kind.KEY: "prefix", Kind.TEXT: "name__icontains"}
     pages = {
         "add": CreateKey,
         "change": KeyPage,
@@ -61,16 +62,23 @@ class ApiKeyAdmin(ScopedAdmin):
         workspace = own_scope(request).workspace
         if workspace is None:
             return {}
-        keys = ApiKey.objects.filter(workspace=workspace).order_by("expires_at", "-created_at")
-        # Of 402s and 403s, `refusals` says why.
-        of_keys = Q(key_id__in=keys.values("pk")) & ~Q(status__in=(402, 403))
-        refused: list[str] = [why for _, _, why in report.needs_a_look(of_keys, own=True)]
-        refused.sort(key=lambda why: URGENCY.get(type(why), 1))
-        ending = (keys.expiring() | keys.used_since_rolled()).select_related("replaced_by")
+        of = Q(workspace=workspace)
+        ending = self.ending(request, of)
+        refused = refused_of(Q(key_id__in=ApiKey.objects.filter(of).values("pk")))
         return {
             "API access": [*refusals(workspace), *refused[:SHOWN]],
             "expiry of keys": [sentence("expires", key=key) for key in ending[:SHOWN]],
         }
+
+    def needs_a_look(self, request: HttpRequest) -> Iterable[tuple[UUID, str, SafeString]]:
+        for key in self.ending(request, own_scope(request).visible())[: report.MOST]:
+            yield key.workspace_id, key.workspace.name, sentence("expires", key=key)
+
+    def ending(self, request: HttpRequest, of: Q) -> QuerySet[ApiKey]:
+        """Those of these keys that end soon, or are used though they were rolled."""
+        keys: Any = self.rows(request).filter(of).order_by("expires_at", "-created_at")
+        ending: QuerySet[ApiKey] = keys.expiring() | keys.used_since_rolled()
+        return ending
 
     def panels(self, request: HttpRequest) -> list[SafeString]:
         """Thirty days of the workspace, and of the keys that are used most."""

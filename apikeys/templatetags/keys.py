@@ -7,6 +7,7 @@ from uuid import UUID
 
 from django import template
 from django.conf import settings
+from django.db.models import Q
 from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
 
@@ -16,7 +17,7 @@ from apikeys.usage import report
 from apikeys.usage.models import KeyUsage
 from audit.models import AuditEntry
 from audit.scope import scope_of
-from config.console.formatting import Bad, ago
+from config.console.formatting import Bad, ago, urgency
 from workspaces.api_access import access_warning
 from workspaces.models import Workspace
 
@@ -33,6 +34,12 @@ def refusals(workspace: Workspace) -> list[str]:
     """Why the keys of the workspace are refused, if they are."""
     why = access_warning(workspace)
     return [Bad(sentence("refused", why=why, workspace=workspace))] if why else []
+
+
+def refused_of(keys: Q, *, own: bool = True) -> list[SafeString]:
+    """What is wrong with requests of these keys. Of 402s and 403s, `refusals` says why."""
+    looks = report.needs_a_look(keys & ~Q(status__in=(402, 403)), own=own)
+    return sorted((why for *_, why in looks), key=urgency)
 
 
 @register.simple_tag
@@ -69,7 +76,9 @@ def key_in_log(context: Any, id: UUID) -> dict[str, Any]:
     prefix = key.prefix if key else entries.values("key_prefix")[:1]
     rows = report.refused_within(days=1).filter(visible, key_prefix=prefix)
     kinds = report.kinds(rows, "status", "key_prefix", "key_id")
-    return {"key": key, "own": not scope.everything, "refused": kinds}
+    own = not scope.everything
+    warnings = refused_of(visible & Q(key_id=id), own=own)
+    return {"key": key, "own": own, "refused": kinds, "warnings": warnings}
 
 
 @register.filter

@@ -26,7 +26,7 @@ def receiver(workspace: Workspace, by: User) -> tuple[int, str] | None:
     if endpoint is None:
         types = EventType.values
         url = _url(free_port(HOST))
-        endpoint, _ = services.create(workspace=workspace, url=url, types=types, by=by, id=ID)
+        endpoint, _ = services.create(workspace=workspace, url=url, types=types, by=by, new_id=ID)
     port = urlsplit(endpoint.url).port
     if endpoint.deleted_at or port is None or endpoint.url != _url(port):
         return None

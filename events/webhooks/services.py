@@ -43,7 +43,7 @@ def create(
     url: str,
     types: Sequence[str],
     by: User,
-    id: uuid.UUID | None = None,
+    new_id: uuid.UUID | None = None,
     label: str = "",
 ) -> tuple[Endpoint, str]:
     """Creates an endpoint, switched on, and returns it with its raw secret.
@@ -54,7 +54,7 @@ def create(
     workspace = Workspace.objects.select_for_update(no_key=True).get(pk=workspace.pk)
     raw = secrets.new()
     endpoint = Endpoint.objects.create(
-        id=id or uuid.uuid4(),
+        id=new_id or uuid.uuid4(),
         workspace=workspace,
         url=url,
         label=label,

@@ -11,8 +11,10 @@ import pytest
 from django.contrib.auth.models import User
 from django.db import OperationalError
 from django.test import Client
+from django.urls import reverse
 from django.utils import timezone
 
+from apikeys.models import ApiKey
 from apikeys.usage.models import RefusedRequest, no_hours
 from config.api.errors import ApiError
 from events.webhooks.models import Endpoint
@@ -84,7 +86,9 @@ def test_request_of_a_deleted_or_mistyped_key_is_for_support_and_admins_are_told
     reason = "which was deleted at" if deleted else "but the rest differs"
     assert reason in html(sam.get(f"{staff.REFUSED}{query}"))
     assert seen(ada, query) == seen(ada) == []
-    assert "only support staff see them" in html(ada.get(f"{staff.REFUSED}{query}"))
+    page = html(ada.get(f"{staff.REFUSED}{query}"))
+    assert "only support staff see them" in page
+    assert "data-live" in page
 
 
 def test_opened_request_says_each_thing_once_and_names_its_document_unless_that_is_foreign(
@@ -211,7 +215,7 @@ def test_figures_lead_to_as_many_requests_as_they_say(acme: Tenant, desk: Client
     refused(2, status=401, requests=4, address=lambda number: f"192.0.2.{number}")
     figure = re.compile(f'<a href="({staff.REFUSED}[^"]+)">(?:<span[^>]*>)?([0-9]+)')
     pages = [staff.START, staff.WORKSPACES, page_of(acme.workspace), page_of(acme.key)]
-    for client, urls, count in ((desk, pages[:3], 13), (signed_in(acme.admin), pages[::3], 5)):
+    for client, urls, count in ((desk, pages[:3], 13), (signed_in(acme.admin), pages[::3], 6)):
         found = [each for url in urls for each in figure.findall(html(client.get(url)))]
         assert len(found) == count, found
         for url, number in found:
@@ -220,7 +224,7 @@ def test_figures_lead_to_as_many_requests_as_they_say(acme: Tenant, desk: Client
 
 
 def test_ended_key_that_is_still_used_is_named_and_its_requests_are_refused_ones_everywhere(
-    acme: Tenant, flusher: ModuleType
+    acme: Tenant, sam: Client, flusher: ModuleType
 ) -> None:
     new, _ = acme.key.roll(by=acme.admin, ends_in=None)
     acme.key.revoke(by=acme.admin)
@@ -250,6 +254,7 @@ def test_ended_key_that_is_still_used_is_named_and_its_requests_are_refused_ones
     page = html(signed_in(acme.admin).get(staff.KEYS))
     assert "has ended and was used, the last time 6 minutes ago" in text_of(page)
     assert re.findall(r'<li class="(\w+)">', page) == ["warn", "quiet"]
+    assert "was used, the last" in html(sam.get(f"{staff.HISTORY}?key_id__exact={acme.key.pk}"))
     acme.key.delete_by(by=acme.admin)
     assert "still used" not in start(acme.admin)
 
@@ -280,15 +285,20 @@ def test_admin_reads_which_other_own_workspace_needs_a_look(
     staff.member(umbrella.workspace, acme.admin.username, "ADMIN")
     refused(**of_key(umbrella, status=429, requests=120))
     refused(**of_key(frozen, status=403, requests=7))
+    ApiKey.objects.update(expires_at=timezone.now() + timedelta(days=1))
     page = start(acme.admin)
     assert "1 workspace needs a look: Umbrella" in text_of(page)
-    assert f"Umbrella 120 × 429 {umbrella.key} was over the limit" in text_of(page)
+    assert f"{umbrella.key} expires soon" in text_of(page).partition("Your other workspaces")[2]
+    assert f"120 × 429 {umbrella.key} was over the limit" in text_of(page)
     assert "for its admins" not in page
     assert page_of(umbrella.key) in page
     assert "Frozen" not in page
     assert "need a look" not in text_of(start(umbrella.admin))
     ada = signed_in(acme.admin)
-    assert "over the limit" in html(ada.get(page_of(umbrella.workspace)))
+    for tenant, switches in ((acme, 0), (umbrella, 1)):
+        page = html(ada.get(page_of(tenant.workspace)))
+        assert [page.count(each) for each in (" soon</b>", "Switch to it")] == [1, switches]
+    assert "over the limit" in page
     listed = html(ada.get(staff.WORKSPACES))
     assert re.findall('aria-label="Switch to (.+?)"', listed) == ["Umbrella"]
 
@@ -347,7 +357,7 @@ def test_list_of_workspaces_has_their_requests_of_30_days_in_one_query(
     assert len([sql for sql in queries if 'FROM "usage_keyusage"' in sql]) == 1
 
 
-def test_start_pages_say_what_has_just_failed(acme: Tenant, umbrella: Tenant) -> None:
+def test_start_pages_say_what_has_just_failed(acme: Tenant, umbrella: Tenant, desk: Client) -> None:
     """Until the checks have looked again."""
     sam, not_theirs = staff.support(), "The fault is the service’s: you need not do anything."
     for minutes, when in ((3, ""), (0, "just now")):
@@ -359,7 +369,8 @@ def test_start_pages_say_what_has_just_failed(acme: Tenant, umbrella: Tenant) ->
             assert (said in page, "documents&#x27; files" in page) == (bool(when), not when)
     assert "Requests failed" not in text_of(start(umbrella.admin))
     refused(**of_key(acme, status=500))
-    assert text_of(start(sam)).count("Requests of Acme failed") == 2
+    for page in (start(sam), html(desk.get(reverse("admin:system")))):
+        assert text_of(page).count("Requests of Acme failed") == 2
 
 
 def test_part_of_the_start_page_fails_alone(acme: Tenant, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -219,7 +219,7 @@ def test_last_admin_who_can_sign_in_is_removed_by_nobody(
     User.objects.filter(pk=locked_out.pk).update(is_active=False)
     last = acme.workspace.memberships.get(user=acme.admin)
     for client in (ada, desk):
-        html = body(act(client, last, do="remove", confirmed="yes"))
+        html = body(act(client, last, do="remove"))
         assert "is the only admin of Acme who can sign in" in html
     assert told() == []
 

@@ -38,6 +38,12 @@ class ChangeMember(PeoplePage, Button):
     def run(self) -> str | HttpResponse:
         member = self.form.cleaned_data["chosen"]
         promotes = self.request.POST.get("do") == "promote"
+        last = (
+            f"Nothing was changed: {member.user} is the only admin of {self.obj} who can sign in. "
+            "First make another member an admin, or invite one."
+        )
+        if not promotes and self.obj in changes.solely_administered_by(member.user):
+            raise Refused(last)
         if "confirmed" not in self.request.POST:
             return self.ask(self.promotion(member) if promotes else self.removal(member))
         if promotes:
@@ -46,10 +52,7 @@ class ChangeMember(PeoplePage, Button):
         try:
             changes.remove_member(member, by=self.login)
         except changes.LastAdmin:
-            raise Refused(
-                f"Nothing was changed: {member.user} is the only admin of {self.obj} who can sign "
-                "in. First make another member an admin, or invite one."
-            ) from None
+            raise Refused(last) from None
         return f"{member.user} was removed from {self.obj}."
 
     def promotion(self, member: Membership) -> Prompt:

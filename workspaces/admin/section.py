@@ -1,14 +1,17 @@
 """Workspaces: read by their admins and support staff, made and changed by operators."""
 
+import re
+from itertools import chain
 from typing import Any
 
 from django.contrib import admin
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 
 from audit.models import Action, AuditEntry
 from audit.scope import scope_of, start_page_of
 from config.console.base import ADMINS, READ_ALL, SectionAdmin, request_user
+from config.console.formatting import urgency
 from config.console.identify import Kind
 from config.console.object_page import Button, ObjectPage
 from workspaces.admin.access import ChangePlan, CreateWorkspace, Reinstate, Rename, Suspend
@@ -29,7 +32,8 @@ class WorkspacePage(ObjectPage):
         pending: Any = workspace.invitations.pending()
         entry = AuditEntry.newest(Action.WORKSPACE_SUSPENDED, workspace_id=workspace.pk)
         site: Any = self.section.admin_site
-        looks = site.needs_a_look(self.request)
+        sections = site.sections(self.request)
+        looks = chain.from_iterable(each.needs_a_look(self.request) for each in sections)
         return {
             "title": workspace.name,
             "workspace": workspace,
@@ -38,7 +42,7 @@ class WorkspacePage(ObjectPage):
             "warning": access_warning(workspace),
             "members": members.order_by("role", "user__username"),
             "pending": pending.select_related("created_by").order_by("created_at"),
-            "warnings": looks.get(workspace.pk, ("", []))[1],
+            "warnings": sorted((why for id, _, why in looks if id == workspace.pk), key=urgency),
             "may_manage": may_manage_members(user, workspace),
             "is_own": workspace.is_administered_by(user),
         }
@@ -101,8 +105,10 @@ class WorkspaceAdmin(SectionAdmin):
         return ("suspended", "plan") if scope_of(request).everything else ()
 
     def find(self, request: HttpRequest, kind: Kind, text: str) -> str:
-        """By a name, its beginning is enough for those who see all."""
+        """By a name or an id, whose beginnings are enough for those who see all."""
         if kind != Kind.TEXT or not scope_of(request).everything:
             return super().find(request, kind, text)
-        begins = self.get_queryset(request).filter(name__istartswith=text)
-        return self.url_of_found(begins, text)
+        begins = Q(name__istartswith=text)
+        if re.fullmatch("[0-9a-f]{8}", text):  # as beside names that several have
+            begins |= Q(pk__startswith=text)
+        return self.url_of_found(self.get_queryset(request).filter(begins), text)

@@ -6,8 +6,10 @@ from django.db import IntegrityError
 from django.forms import model_to_dict
 from django.http import Http404, HttpRequest, HttpResponse
 from django.template.defaultfilters import pluralize
+from django.utils.html import escape
 
 from audit.scope import own_scope
+from config.console.formatting import Bad
 from config.console.object_page import ActionPage, Button, Prompt, Refused
 from events.models import KEEP_DAYS
 from events.webhooks import services
@@ -19,6 +21,13 @@ from workspaces.api_access import access_warning
 def may_change(request: HttpRequest, endpoint: Endpoint) -> bool:
     """Whether the user may change the endpoint: it exists, in an own workspace."""
     return endpoint.deleted_at is None and own_scope(request).is_own(endpoint.workspace_id)
+
+
+def refusals(request: HttpRequest) -> list[str]:
+    """Why nothing is sent to webhooks of the workspace that is looked at, if it has no access."""
+    workspace = own_scope(request).workspace
+    why = workspace and access_warning(workspace, "nothing is sent to webhooks")
+    return [Bad(escape(why))] if why else []
 
 
 def secret_page(page: ActionPage, raw: str, title: str) -> HttpResponse:
@@ -42,20 +51,17 @@ class CreateEndpoint(ActionPage):
         return {"by": self.user, "workspace": own_scope(self.request).workspace}
 
     def prompt(self) -> Prompt:
-        why = access_warning(own_scope(self.request).workspace, "nothing is sent to webhooks")
         return Prompt(
             title="Create a webhook",
             button="Create the webhook",
-            warnings=[why] if why else [],
+            warnings=refusals(self.request),
             sentences=["The next page shows a secret, once. Have a safe place for it at hand."],
             facts=self.form.facts(),
         )
 
     def run(self) -> HttpResponse:
-        values = dict(self.form.cleaned_data)
-        id = values.pop("new_id")
         try:
-            self.obj, raw = services.create(id=id, by=self.user, **values)
+            self.obj, raw = services.create(by=self.user, **self.form.cleaned_data)
         except IntegrityError:
             raise Refused(
                 "Nothing was created: this form has already created its webhook. A secret is "
@@ -128,9 +134,8 @@ class SwitchOff(EndpointAction):
             danger=True,
         )
 
-    def run(self) -> str:
+    def run(self) -> None:
         services.switch_off(self.endpoint, by=self.user)
-        return ""
 
 
 class DeleteEndpoint(EndpointAction):
@@ -146,9 +151,8 @@ class DeleteEndpoint(EndpointAction):
             danger=True,
         )
 
-    def run(self) -> str:
+    def run(self) -> None:
         services.delete(self.endpoint, by=self.user)
-        return ""
 
 
 class SwitchOn(EndpointAction, Button):
@@ -172,6 +176,11 @@ class SendFailedAgain(EndpointAction, Button):
 
 class SendAgain(EndpointAction, Button):
     """One delivery, whatever became of it."""
+
+    @property
+    def back(self) -> str:
+        """The list as it was: with its filters, and the delivery opened."""
+        return f"{self.section.list_url()}?{self.request.GET.urlencode()}#open"
 
     def run(self) -> str:
         if not services.send_again(self.endpoint, by=self.user, only=self.obj):

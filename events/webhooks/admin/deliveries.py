@@ -60,7 +60,7 @@ class DeliveryAdmin(LogAdmin):
         return rows.prefetch_related(attempts).select_related("endpoint__workspace")
 
     def warnings(self, request: HttpRequest) -> list[str]:
-        return [*filter(None, [unsent()]), *super().warnings(request)]
+        return [*unsent(), *super().warnings(request)]
 
     def line(self, request: HttpRequest, row: Any) -> lists.Line:
         word, colour, when = state_of(row)
@@ -121,10 +121,10 @@ def reason(attempt: Attempt) -> str:
     return attempt.outcome[0].lower() + attempt.outcome[1:].rstrip(".")
 
 
-def unsent() -> SafeString:
-    """That the service sends nothing at present, or too late, as the check; "" if it does."""
+def unsent() -> list[str]:
+    """That the service sends nothing at present, or too late, as the check; empty if it does."""
     sent = processes(PROCESS)
     if sent and read_status().overdue <= LATE_SECONDS:
-        return SafeString("")
+        return []
     how = "webhooks too late" if sent else "no webhooks"
-    return Bad(f"The service sends {how} at present. Deliveries wait until operators repair it.")
+    return [Bad(f"The service sends {how} at present. Deliveries wait until operators repair it.")]

@@ -58,7 +58,7 @@ class EndpointPage(ObjectPage):
         newest = log.rows(self.request).filter(endpoint=endpoint).order_by(*NEWEST_FIRST)[:SHOWN]
         return {
             "title": endpoint.name,
-            "warnings": [each for each in (unsent_now, explanation(endpoint)) if each],
+            "warnings": [*unsent_now, *filter(None, [explanation(endpoint)])],
             "endpoint": endpoint,
             # What follows the host may be a secret.
             "address": endpoint.url if may_change else endpoint.public_url,
@@ -118,10 +118,10 @@ class EndpointAdmin(ScopedAdmin):
     def health(self, request: HttpRequest) -> dict[str, list[str]]:
         """The workspace's webhooks that the service has switched off, that fail or are behind."""
         workspace = own_scope(request).workspace
-        if workspace is None or access_warning(workspace):  # the section of keys says so
+        if workspace is None or actions.refusals(request):  # the section of keys says so
             return {}
         own = workspace.endpoints.existing()
-        lines = [unsent()] if own else []
+        lines = unsent() if own else []
         wrong = own.failing() | own.exclude(disabled_reason="") | own.behind()
         for each in wrong[:MOST_LINES]:
             name = format_html("<b>Webhook {}</b>", page_link(ENDPOINT, each.name, each.pk))
@@ -130,7 +130,7 @@ class EndpointAdmin(ScopedAdmin):
 
     def warnings(self, request: HttpRequest) -> list[str]:
         """For staff too, that nothing is sent."""
-        return super().warnings(request) or [*filter(None, [unsent()])]
+        return actions.refusals(request) or super().warnings(request) or unsent()
 
     def needs_a_look(self, request: HttpRequest) -> Iterable[tuple[UUID, str, SafeString]]:
         for each in Endpoint.objects.failing().filter(scope_of(request).visible())[:MOST_NAMED]:
