@@ -16,6 +16,7 @@ from audit.sealing import guards, keys, state
 from config.checks import AUDIT_LOG, DATABASE, Found, asks_service, look_at
 from config.connections import processes
 from config.console.formatting import ago
+from config.request import metrics
 
 KEYS = "See `AUDIT_PUBLIC_KEYS` in `docs/reference.md`."
 # On a full disk, a row still finds room in a page. Rows beyond work_mem are written to
@@ -101,3 +102,6 @@ def read_metrics() -> Iterator[Metric]:
         text = "The age of the oldest audit entry that is not sealed; infinite if that is unknown"
         seconds = state.read().unsealed_seconds
         yield GaugeMetricFamily("documents_audit_unsealed_seconds", text, seconds)
+
+
+metrics.readers.append(read_metrics)

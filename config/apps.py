@@ -1,6 +1,7 @@
 """The project as an app, with its system checks and the `run` command."""
 
 from django.apps import AppConfig
+from django.utils.module_loading import autodiscover_modules
 
 from config.connections import connect_receivers
 
@@ -9,6 +10,5 @@ class ConfigConfig(AppConfig):
     name = "config"
 
     def ready(self) -> None:
-        from config import checks  # noqa: F401, PLC0415 - registers them
-
+        autodiscover_modules("checks", "monitoring")  # of all apps
         connect_receivers()

@@ -6,7 +6,6 @@ class DocumentsConfig(AppConfig):
     name = "documents"
 
     def ready(self) -> None:
-        from documents import checks  # noqa: F401, PLC0415 - registers them
         from documents.permissions import make_group  # noqa: PLC0415
 
         # post_migrate is sent for each app in the order of INSTALLED_APPS. When it is sent for

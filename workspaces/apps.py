@@ -7,7 +7,6 @@ class WorkspacesConfig(AppConfig):
     def ready(self) -> None:
         from django.contrib.auth.models import UserManager  # noqa: PLC0415 - needs the settings
 
-        from workspaces import checks  # noqa: F401, PLC0415 - registers them
         from workspaces.accounts import logins, recording  # noqa: PLC0415 - needs the models
 
         UserManager.get_by_natural_key = logins.by_login  # type: ignore[assignment, method-assign]

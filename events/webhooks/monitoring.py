@@ -16,6 +16,7 @@ from prometheus_client.core import GaugeMetricFamily
 
 from config.checks import DATABASE, Found, asks_service, look_at
 from config.connections import processes
+from config.request import metrics
 from events.webhooks.models import Endpoint
 from events.webhooks.queue import READY
 
@@ -64,6 +65,9 @@ def read_metrics() -> Iterator[Metric]:
     yield GaugeMetricFamily("documents_webhooks_overdue_seconds", text, status.overdue)
     text = "How long the newest events have waited for a transaction that writes"
     yield GaugeMetricFamily("documents_events_held_seconds", text, status.held)
+
+
+metrics.readers.append(read_metrics)
 
 
 @asks_service("sender of webhooks", "webhooks.001", hint=DATABASE)
