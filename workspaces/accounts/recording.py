@@ -10,6 +10,7 @@ from django.contrib.auth.models import User
 from django.contrib.auth.signals import user_logged_out
 from django.db import transaction
 from django.db.models.signals import post_delete, pre_save
+from django.dispatch import receiver
 
 from audit.models import Action
 from audit.record import record
@@ -27,20 +28,17 @@ FIELDS = (*RIGHTS, "username", "email", "first_name", "last_name")
 NOT_CONFIRMED = "e-mail address not confirmed"  # nobody has shown to read it
 
 
-def record_changes() -> None:
-    """Connects the receivers, and makes a change of an account and its entry one transaction."""
-    # Django sends pre_save outside of a transaction.
-    User.save = transaction.atomic(savepoint=False)(User.save)  # type: ignore[method-assign]
-    pre_save.connect(record_save, User)
-    post_delete.connect(record_deletion, User)
-    user_logged_out.connect(record_sign_out)
+# Makes a change of an account and its entry one transaction: Django sends pre_save outside of one.
+User.save = transaction.atomic(savepoint=False)(User.save)  # type: ignore[method-assign]
 
 
+@receiver(user_logged_out)
 def record_sign_out(*, user: User | None, **kwargs: Any) -> None:
     if user is not None:
         record(Action.LOGOUT, by=user.get_username())
 
 
+@receiver(pre_save, sender=User)
 def record_save(*, instance: User, update_fields: Iterable[str] | None, **kwargs: Any) -> None:
     saved = frozenset(update_fields or (*FIELDS, "password"))
     # Signing in may save a new hash of the same password.
@@ -66,6 +64,7 @@ def record_save(*, instance: User, update_fields: Iterable[str] | None, **kwargs
         mails.tell_account(before, Action.PASSWORD_CHANGED.label, by=actor())
 
 
+@receiver(post_delete, sender=User)
 def record_deletion(*, instance: User, **kwargs: Any) -> None:
     record(Action.ACCOUNT_DELETED, by=actor(), member=instance.username)
 
