@@ -15,9 +15,8 @@ AGE = KEPT + LEAST + timedelta(days=1)
 
 def purge() -> bool:
     """Deletes a batch of each; returns whether there may be more."""
-    more_events = _delete_old(Event, "occurred_at", AGE)
-    more_deliveries = _delete_old(Delivery, "created_at", KEEP)
-    return more_events or more_deliveries
+    more = [_delete_old(Event, "occurred_at", AGE), _delete_old(Delivery, "created_at", KEEP)]
+    return any(more)
 
 
 def _delete_old(model: type[Model], time: str, age: timedelta) -> bool:

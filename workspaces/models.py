@@ -55,9 +55,6 @@ class Workspace(models.Model):
         """ "Acme · 33fb8abb": tells a workspace apart from others with the same name."""
         return f"{self.name} · {str(self.id)[:8]}"
 
-    def is_administered_by(self, user: User) -> bool:
-        return Workspace.objects.administered_by(user).filter(pk=self.pk).exists()
-
     def snapshot(self) -> WorkspaceSnapshot:
         return WorkspaceSnapshot(workspace_id=self.id, workspace_name=self.name)
 

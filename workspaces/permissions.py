@@ -12,7 +12,7 @@ SUPPORT = "Support"  # the group of the support staff; `documents.permissions` c
 
 
 def may_manage_members(user: User, workspace: Workspace) -> bool:
-    return is_operator(user) or workspace.is_administered_by(user)
+    return is_operator(user) or Workspace.objects.administered_by(user).contains(workspace)
 
 
 def is_operator(user: User) -> bool:

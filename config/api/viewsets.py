@@ -46,12 +46,8 @@ class ApiViewSet(GenericViewSet[Any]):
     parser_classes = ()  # the API reads no bodies
     content_negotiation_class = NoNegotiation
     format_kwarg = None  # DRF's negotiation reads it
+    default_response_headers: dict[str, str] = {}  # no `Allow`, and no `Vary: Accept`
     key: ActiveKey
-
-    @property
-    def default_response_headers(self) -> dict[str, str]:
-        """No `Allow` and no `Vary: Accept`."""
-        return {}
 
     def finalize_response(
         self, request: Request, response: Response, *args: Any, **kwargs: Any

@@ -23,8 +23,6 @@ from config.request.redaction import redact, shown
 # The fields of a line as text, besides the request itself and its response.
 TEXT_FIELDS = ("bytes", "key_prefix", "workspace_id", "client_address", "reason")
 
-GetResponse = Callable[[HttpRequest], HttpResponse]
-
 
 class RequestIdMiddleware:
     """Gives the request an id, makes it the current request, and logs and counts its response.
@@ -33,7 +31,7 @@ class RequestIdMiddleware:
     request.
     """
 
-    def __init__(self, get_response: GetResponse) -> None:
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:

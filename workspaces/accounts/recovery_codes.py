@@ -25,7 +25,8 @@ def make(user: User) -> list[str]:
     device, _ = StaticDevice.objects.get_or_create(user=user, name="recovery codes")
     device.token_set.all().delete()
     device.throttle_reset()
-    codes = [_random() for _ in range(CODES)]
+    random = [b32encode(secrets.token_bytes(_BYTES)).decode().lower() for _ in range(CODES)]
+    codes = ["-".join(wrap(each, 4)) for each in random]
     StaticToken.objects.bulk_create(StaticToken(device=device, token=stored(c)) for c in codes)
     record(Action.RECOVERY_CODES_MADE, by=user.get_username(), member=user.get_username())
     return codes
@@ -40,7 +41,3 @@ def stored(typed: str) -> str:
     code = re.sub(r"[\s-]", "", typed).lower()
     digest = hashlib.sha256(f"recovery code {code}".encode()).digest()
     return b32encode(digest)[:_STORED_LENGTH].decode().lower()
-
-
-def _random() -> str:
-    return "-".join(wrap(b32encode(secrets.token_bytes(_BYTES)).decode().lower(), 4))

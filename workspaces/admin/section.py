@@ -44,7 +44,7 @@ class WorkspacePage(ObjectPage):
             "pending": pending.select_related("created_by").order_by("created_at"),
             "warnings": sorted((why for id, _, why in looks if id == workspace.pk), key=urgency),
             "may_manage": may_manage_members(user, workspace),
-            "is_own": workspace.is_administered_by(user),
+            "is_own": Workspace.objects.administered_by(user).contains(workspace),
         }
 
 
@@ -52,7 +52,7 @@ class SwitchTo(Button):
     obj: Workspace
 
     def is_allowed(self) -> bool:
-        return self.obj.is_administered_by(self.user)
+        return Workspace.objects.administered_by(self.user).contains(self.obj)
 
     def run(self) -> HttpResponse:
         return start_page_of(self.obj)
