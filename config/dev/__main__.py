@@ -1,11 +1,12 @@
 """`python -m config.dev`: make run; with a COMMAND of manage.py, that one beside the services."""
 
+import json
 import os
 import signal
 import sys
+from pathlib import Path
 
 import manage
-from audit.sealing import laptop
 from config import env
 from config.dev import services
 
@@ -21,6 +22,29 @@ VARIABLES = {
 PORT = os.environ.get("PORT") or "8000"
 if PORT.isascii() and PORT.isdigit() and int(PORT) <= 65535:  # `run` refuses any other
     VARIABLES["BASE_URL"] = f"http://{services.HOST}:{PORT}"
+LOG = "laptop.example/audit"  # the audit log's name
+
+
+def provide_seals(folder: Path) -> None:
+    """Sets the variables of the audit log's key and witness, where nobody has set them up.
+
+    They show how sealing works. They prove nothing to anybody else: the user of a laptop has the
+    key, the database and the witness. The data folder keeps the key. With AUDIT_PUBLIC_KEYS set to
+    nothing, the laptop does not seal. Raises OSError if the folder cannot be used.
+    """
+    if os.environ.keys().isdisjoint({"AUDIT_SIGNING_KEY", "AUDIT_PUBLIC_KEYS"}):
+        os.environ |= json.loads(services.generated_once(folder / "audit_key.json", audit_key))
+    if not os.environ.get("AUDIT_WITNESSES"):
+        if "," in str(folder):
+            raise OSError("its path has a comma, which a list of witnesses cannot hold")
+        os.environ["AUDIT_WITNESSES"] = f"file:{folder / 'checkpoints'}"
+
+
+def audit_key() -> str:
+    from audit.sealing.keys import PrivateKey  # noqa: PLC0415 - the first start only needs it
+
+    key = PrivateKey.generate(LOG)
+    return json.dumps({"AUDIT_SIGNING_KEY": key.encode(), "AUDIT_PUBLIC_KEYS": str(key.public)})
 
 
 def main() -> None:
@@ -33,7 +57,7 @@ def main() -> None:
     folder = env.data_dir()
     try:
         services.provide(folder)
-        laptop.provide(os.environ, folder)
+        provide_seals(folder)
     except (OSError, RuntimeError) as exc:
         text = f"The data folder {folder} cannot be used: {' '.join(str(exc).split())}."
         sys.exit(f"{text} Another one: make run PORT=8001 DATA_DIR=/path/to/folder")
