@@ -5,13 +5,12 @@ import re
 import secrets
 import string
 import unicodedata
-from datetime import date, datetime, timedelta
+from datetime import timedelta
 
 from django.core.exceptions import ValidationError
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
-from django.utils import timezone
 
 from config.request.redaction import CHARACTER, PREFIX, PUBLIC_LENGTH, contains_raw_key
 
@@ -67,7 +66,7 @@ def clean_name(name: str) -> str:
     return name
 
 
-# --- Whether it works: one rule, in Python, as a condition of Django, and of SQL
+# --- Whether it works: one rule, as a condition of Django, of SQL, and in `ApiKey.state`
 
 
 class State(models.TextChoices):
@@ -88,23 +87,8 @@ class State(models.TextChoices):
         return {State.ACTIVE: "ok", State.EXPIRES_SOON: "warn"}.get(self, "")
 
 
-def state_of(revoked_at: datetime | None, expires_at: datetime | None) -> State:
-    if revoked_at is not None:
-        return State.REVOKED
-    if expires_at is None:
-        return State.ACTIVE
-    left = expires_at - timezone.now()
-    if left <= timedelta(0):
-        return State.EXPIRED
-    return State.EXPIRES_SOON if left <= WARNED_BEFORE else State.ACTIVE
-
-
 # By the database's clock; in SQL the opposite, where the key's row is `key`.
 ENDED = Q(revoked_at__isnull=False) | Q(expires_at__isnull=False, expires_at__lte=Now())
 IS_ACTIVE = (
     "key.revoked_at IS NULL AND (key.expires_at IS NULL OR key.expires_at > statement_timestamp())"
 )
-
-
-def today() -> date:
-    return timezone.now().date()  # in UTC

@@ -13,7 +13,7 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from apikeys import keys
-from apikeys.keys import ENDED, WARNED_BEFORE, State, state_of
+from apikeys.keys import ENDED, WARNED_BEFORE, State
 from audit.models import NEWEST_FIRST, Action, AuditEntry
 from audit.record import record
 from audit.snapshots import KeySnapshot
@@ -150,8 +150,14 @@ class ApiKey(models.Model):
 
     @property
     def state(self) -> State:
-        state = state_of(self.revoked_at, self.expires_at)
-        return State.ROLLED if state is State.EXPIRED and self.replaced_by_id else state
+        if self.revoked_at is not None:
+            return State.REVOKED
+        if self.expires_at is None:
+            return State.ACTIVE
+        left = self.expires_at - timezone.now()
+        if left <= timedelta(0):
+            return State.ROLLED if self.replaced_by_id else State.EXPIRED
+        return State.EXPIRES_SOON if left <= WARNED_BEFORE else State.ACTIVE
 
     @property
     def workspace_name(self) -> str:

@@ -13,7 +13,6 @@ from django.template.loader import render_to_string
 from django.utils import timezone
 from django.utils.safestring import SafeString
 
-from apikeys.keys import today
 from apikeys.throttling import REQUESTS_PER_MINUTE
 from apikeys.usage.models import KeyUsage, RefusedRequest
 from config.console.charts import Bar, bar_chart
@@ -32,7 +31,8 @@ LOOKS = Q(status__in=[401, 402, 403, 429]) | Q(requests__gte=100)
 
 
 def last_days() -> list[date]:
-    return [today() - timedelta(days=back) for back in reversed(range(30))]
+    today = timezone.now().date()  # in UTC
+    return [today - timedelta(days=back) for back in reversed(range(30))]
 
 
 def by_day(rows: QuerySet[KeyUsage], *fields: str) -> list[KeyUsage]:

@@ -12,6 +12,7 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import transaction
 from django.urls import reverse
+from django.utils import timezone
 
 from apikeys import keys
 from apikeys.models import AlreadyIssued, ApiKey
@@ -49,7 +50,7 @@ def invent_month(workspace: Workspace) -> None:
     chance = random.Random(1)  # noqa: S311 - no secret
     uses, refused = [], []
     for ago in range(29, 0, -1):
-        day = keys.today() - timedelta(days=ago)
+        day = timezone.now().date() - timedelta(days=ago)
         busy = range(20, 60) if day.weekday() < 5 else range(8)  # requests an hour
         errors = chance.choice([0, 0, 0, 0, 1, 2, 3]) if day.weekday() < 5 else 0
         hours = [chance.choice(busy) if 7 <= hour < 18 else 0 for hour in range(24)]

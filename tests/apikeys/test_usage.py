@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from django.db import OperationalError
 from django.utils import timezone
+from django.utils.timezone import localdate
 
-from apikeys.keys import today
 from apikeys.usage import purge, report
 from apikeys.usage.middleware import BUFFER
 from apikeys.usage.models import KeyUsage, RefusedRequest
@@ -56,7 +56,7 @@ def test_usage_counts_each_response_of_a_key_by_its_status(
     assert usage_of(acme.key.pk) == Usage(ok=2, errors=3)
     assert usage_of(freebie.key.pk) == usage_of(frozen.key.pk) == Usage(errors=1)
     row = KeyUsage.objects.get(key_id=acme.key.pk)
-    assert (row.workspace_id, row.day, sum(row.hours)) == (acme.workspace.id, today(), 2)
+    assert (row.workspace_id, row.day, sum(row.hours)) == (acme.workspace.id, localdate(), 2)
     assert KeyUsage.objects.count() == 3  # none without a key
     passed = 2
     while acme.get("/documents").status != 429:
@@ -88,7 +88,7 @@ def test_usage_of_many_keys_adds_up_by_day(flusher: ModuleType) -> None:
         flusher.flush()
         assert set(KeyUsage.objects.values_list("day", "ok")) == {
             (yesterday.date(), 2 * flushed),
-            (today(), flushed),
+            (localdate(), flushed),
         }
     assert KeyUsage.objects.count() == 200
     with executed() as statements:
@@ -178,7 +178,7 @@ def test_report_has_where_a_key_was_used_last_each_day(db: None) -> None:
     for days_ago, address in enumerate(["192.0.2.7", "192.0.2.8", "192.0.2.7", "192.0.2.9"]):
         used(uid(1, 2), uid(1, 1), days_ago, address=address, user_agent="sync/2")
     used(uid(2, 2), uid(1, 1), address="198.51.100.1")
-    found = [(row.address, (today() - row.day).days) for row in report.addresses(uid(1, 2))]
+    found = [(row.address, (localdate() - row.day).days) for row in report.addresses(uid(1, 2))]
     assert found == [("192.0.2.7", 0), ("192.0.2.8", 1), ("192.0.2.9", 3)]
 
 
@@ -189,14 +189,14 @@ def test_report_has_the_last_30_days_of_each_key_and_of_all(db: None) -> None:
     used(uid(2, 2), uid(1, 1), 0, ok=1, busiest=6)
     found = report.by_day(KeyUsage.objects.filter(key_id=uid(1, 2)), "key_id")
     assert {each.day: numbers(each) for each in found} == {
-        today(): Usage(ok=3, downloads=1),
-        today() - timedelta(days=2): Usage(errors=2, limited=1),
+        localdate(): Usage(ok=3, downloads=1),
+        localdate() - timedelta(days=2): Usage(errors=2, limited=1),
     }
     assert usage_of(uid(3, 2)) == Usage()
     of_all = report.by_day(KeyUsage.objects.all())
     assert {each.day: numbers(each) for each in of_all} == {
-        today(): Usage(ok=4, downloads=1),
-        today() - timedelta(days=2): Usage(errors=2, limited=1),
+        localdate(): Usage(ok=4, downloads=1),
+        localdate() - timedelta(days=2): Usage(errors=2, limited=1),
     }
     total = report.total(of_all)
     assert numbers(total) == Usage(ok=4, errors=2, limited=1, downloads=1)
