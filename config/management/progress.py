@@ -45,7 +45,7 @@ class InterruptibleCommand(BaseCommand):
         try:
             return super().execute(*args, **options)
         except Stopped as exc:
-            raise CommandError(f"Stopped{end}", returncode=exc.status) from exc
+            raise CommandError(f"Stopped{end}", returncode=exc.code) from exc
         except ImproperlyConfigured as exc:
             raise CommandError(str(exc)) from exc
         except tuple(needs) as exc:

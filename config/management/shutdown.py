@@ -14,9 +14,7 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 class Stopped(SystemExit):
     """The process received a signal. If nothing catches this, the process ends."""
 
-    def __init__(self, number: int) -> None:
-        self.status = 128 + number  # the shell's convention
-        super().__init__(self.status)
+    code: int
 
 
 class Shutdown:
@@ -33,7 +31,7 @@ class Shutdown:
 
     def check(self) -> None:
         if self._number:
-            raise Stopped(self._number)
+            raise Stopped(128 + self._number)  # the shell's convention
 
     def wait(self, seconds: float) -> None:
         """Returns after some seconds; raises as `check` does."""
