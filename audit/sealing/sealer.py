@@ -143,7 +143,7 @@ class Sealer:
             root = frontier.root()
             if newest.statement and newest.statement.root != root:
                 raise TreeDamaged("it is not the one that was signed")
-            if self._signed and stored.root(self._signed.size) != self._signed.root:
+            if self._signed and stored.frontier(self._signed.size).root() != self._signed.root:
                 raise TreeDamaged(f"its first {self._signed.size:,} leaves were others before")
         except TreeDamaged as exc:
             raise SealRefused(f"The tree is damaged: {exc}. Run `manage.py verify_audit`.") from exc

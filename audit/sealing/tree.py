@@ -101,9 +101,6 @@ class StoredTree:
         """The tree of the first `size` leaves, to append to."""
         return Frontier(size, self._hashes(0, size))
 
-    def root(self, size: int) -> bytes:
-        return root_of(self._hashes(0, size))
-
     def proof(self, index: int, size: int) -> list[bytes]:
         """The inclusion proof of a leaf in the tree of the first `size` leaves."""
         start, stop, found = 0, size, []

@@ -47,7 +47,7 @@ def check_tree() -> None:
     for checkpoint in Checkpoint.objects.all():
         statement = Statement.opened(checkpoint.note, [KEY.public])
         assert statement.size == checkpoint.size
-        assert statement.root == tree.root(checkpoint.size)
+        assert statement.root == tree.frontier(checkpoint.size).root()
 
 
 def complete_to() -> int:
