@@ -8,7 +8,7 @@ from django.contrib.auth.models import User
 
 from workspaces.models import Workspace, can_sign_in
 
-SUPPORT = "Support"  # the group of the support staff; `documents.permissions` creates it
+SUPPORT = "Support"  # the group of the support staff; `documents.apps` creates it
 
 
 def may_manage_members(user: User, workspace: Workspace) -> bool:

@@ -2,7 +2,7 @@ import pytest
 from django.contrib.auth.models import Group, Permission
 from django.contrib.contenttypes.models import ContentType
 
-from documents.permissions import make_group
+from documents.apps import make_group
 from workspaces.models import Workspace
 from workspaces.permissions import SUPPORT
 
