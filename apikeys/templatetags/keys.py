@@ -20,8 +20,10 @@ from audit.scope import scope_of
 from config.console.formatting import Bad, ago, urgency
 from workspaces.api_access import access_warning
 from workspaces.models import Workspace
+from workspaces.plans import WITH_API
 
 register = template.Library()
+register.filter(report.colour_of)
 
 
 def sentence(name: str, **context: Any) -> SafeString:
@@ -89,9 +91,11 @@ def successor(key_id: UUID) -> ApiKey | None:
 
 
 @register.filter
-def access_at_present(workspace_id: UUID) -> str:
-    """Why no key of the workspace works; "" if it has access to the API."""
-    return access_warning(Workspace.objects.get(pk=workspace_id))
+def access_at_present(workspace_id: UUID, status: int) -> str:
+    """Why no key of the workspace works; "" if what requests had this status for is over."""
+    workspace = Workspace.objects.get(pk=workspace_id)
+    is_over = workspace.plan in WITH_API if status == 402 else not workspace.suspended
+    return "" if is_over else access_warning(workspace)
 
 
 @register.filter

@@ -87,7 +87,8 @@ class RefusedRequestAdmin(LogAdmin):
         rows = report.faults(report.refused_within(minutes=5).filter(scope.condition()))
         found: dict[str, list[str]] = {} if rows else {RESPONSES: []}
         for row in reversed(rows):  # the most stay
-            part = FILES if row.reason.startswith("object storage") else RESPONSES
+            of_files = row.reason.startswith("object storage")
+            part = FILES if of_files else "database" if row.status == 503 else RESPONSES
             is_over = part in checks.well and row.last_at < checks.at
             context = {"row": row, "own": not scope.everything, "is_over": is_over}
             text = render_to_string("admin/usage/failed.html", context)

@@ -117,12 +117,22 @@ def day_panel(most: Any) -> SafeString:
     bars = [Bar(f"{ago} h ago" if ago else "now", each) for ago, each in counts.items()]
     chart = bar_chart(bars, label="Requests by hour", names=BY_FAULT)
     day, requests = filtered(REFUSED, within="24h"), sum(map(sum, counts.values()))
-    figures = [("requests", requests, "", ""), ("refused or failed", by_status.total(), day, "")]
-    for status, name in STATUSES.items():
-        colour = "bad" if status >= 500 else ""
-        figures.append((name, by_status[status], f"{day}&status__exact={status}", colour))
+    figures = [("requests", requests, ""), ("refused or failed", by_status.total(), day)]
+    figures += [(STATUSES[n], by_status[n], f"{day}&status__exact={n}") for n in STATUSES]
     context = {"figures": figures, "lines": most, "url": day, "chart": chart}
     return SafeString(render_to_string("admin/usage/panels/day.html", context))
+
+
+def colour_of(row: RefusedRequest) -> str:
+    """Of requests that were refused for a reason; "quiet" if that is over, or nobody has to act."""
+    is_over = row.last_at < timezone.now() - timedelta(minutes=5)
+    if row.status == 401 and row.key_id:  # of an ended key, somebody has to act later too
+        return "warn" if is_over else "bad"
+    if is_over or row.status in (402, 403):
+        return "quiet"
+    if row.status >= 500:
+        return "bad"
+    return "warn" if row.key_id and (row.status == 429 or row.requests >= 100) else "quiet"
 
 
 def needs_a_look(visible: Q, *, own: bool) -> Iterator[tuple[UUID, str, SafeString]]:
@@ -130,11 +140,8 @@ def needs_a_look(visible: Q, *, own: bool) -> Iterator[tuple[UUID, str, SafeStri
     rows = refused_within(days=1).filter(visible, status__lt=500, key_id__isnull=False)
     texts = StringAgg("response_text", " ", distinct=True)
     for row in kinds(rows, *OF_KEY, "status", having=LOOKS, response_text=texts):
-        is_over = row.last_at < timezone.now() - timedelta(minutes=5)
-        # Of an ended key, somebody has to act later too.
-        now, later = (Bad, SafeString) if row.status == 401 else (SafeString, Quiet)
-        kind = later if is_over or row.status in (402, 403) else now
-        context = {"row": row, "who": key_link(row, REFUSED, own=own), "is_over": is_over}
-        context["state"] = getattr(kind, "state", "warn")
+        state = colour_of(row)
+        kind = {"bad": Bad, "quiet": Quiet}.get(state, SafeString)
+        context = {"row": row, "who": key_link(row, REFUSED, own=own), "state": state}
         why = render_to_string("admin/usage/look.html", context)
         yield row.workspace_id, row.workspace_name, kind(why)

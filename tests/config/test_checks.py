@@ -181,7 +181,7 @@ def test_pages_say_once_and_in_plain_words_that_object_storage_does_not_respond(
     start = unescape(text_of(body(ada.get(START))))
     for_others = f"{text} This is for the service’s operators: you need not do anything."
     assert (for_others in start, well in start) == (True, False)
-    reason = "object storage is out of reach"
+    reason = "object storage was out of reach"
     refused(status=503, reason=reason, workspace_id=acme.workspace.pk)
     assert "Requests failed" not in body(ada.get(START))  # one fault is one line
     start, system = body(desk.get(START)), body(desk.get(PAGE))
