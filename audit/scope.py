@@ -11,14 +11,13 @@ from django.apps import apps
 from django.contrib.auth.models import AnonymousUser, User
 from django.core.exceptions import ValidationError
 from django.db.models import Q, QuerySet
-from django.http import Http404, HttpRequest, HttpResponseRedirect
-from django.urls import reverse
+from django.http import Http404, HttpRequest, HttpResponseBase
 
 from config.console.base import ADMINS, READ_ALL, SectionAdmin, request_user, set_cookie
 from config.console.links import parsed
 
 WORKSPACE = "workspace_id__exact"  # the URL parameter
-COOKIE = "workspace"  # signed: the id of the workspace that the user has switched to
+COOKIE = "workspace"  # signed: the id of the workspace that the user looked at last
 
 
 @dataclass(eq=False, repr=False)
@@ -29,18 +28,18 @@ class Scope:
         own: the workspaces whose admin the user is.
         everything: whether the user sees what all have, and entries without a workspace.
         workspace: of the user's own workspaces, the one that is looked at: that of the object that
-            the URL names, the one in the URL, the one that was chosen last, or the first; None
+            the URL names, the one in the URL, the one that was looked at last, or the first; None
             without any. A URL with a foreign one does not exist.
     """
 
     own: QuerySet[Any]
     everything: bool = False
     asked: str = ""
-    chosen: str = ""
+    last: str = ""
 
     @cached_property
     def workspace(self) -> Any:
-        for id in filter(None, (self.asked, self.chosen)):
+        for id in filter(None, (self.asked, self.last)):
             if found := self.own.filter(pk=parsed(id)).first():
                 return found
             if id == self.asked and not self.everything:
@@ -86,7 +85,7 @@ def scope_of(request: HttpRequest) -> Scope:
             workspaces.objects.administered_by(user),
             everything=has_right(user, READ_ALL),
             asked=request.GET.get(WORKSPACE, ""),
-            chosen=request.get_signed_cookie(COOKIE, "", salt=COOKIE) or "",
+            last=request.get_signed_cookie(COOKIE, "", salt=COOKIE) or "",
         )
         request.audit_scope = scope  # type: ignore[attr-defined]
     return scope
@@ -144,8 +143,9 @@ class ScopedAdmin(SectionAdmin):
         return row
 
 
-def start_page_of(workspace: Any) -> HttpResponseRedirect:
-    """Leads to the start page. From now on, the user looks at this workspace."""
-    response = HttpResponseRedirect(reverse("admin:index"))
-    set_cookie(response, COOKIE, str(workspace.pk), salt=COOKIE)
-    return response
+def remember(request: HttpRequest, response: HttpResponseBase) -> None:
+    """From now on, the user looks at the workspace of this page, unless it only looks again."""
+    scope: Any = getattr(request, "audit_scope", None)
+    workspace = scope and vars(scope).get("workspace")  # None if nobody has asked which it is
+    if workspace and str(workspace.pk) != scope.last and "Unattended" not in request.headers:
+        set_cookie(response, COOKIE, str(workspace.pk), salt=COOKIE)

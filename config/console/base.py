@@ -9,7 +9,7 @@ from django.conf import settings
 from django.contrib import admin
 from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
-from django.db.models import Model, Q, QuerySet
+from django.db.models import Model, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
@@ -44,8 +44,7 @@ class SectionAdmin(admin.ModelAdmin):  # type: ignore[type-arg] # generic only i
     pages: Mapping[str, type[View]] = {}  # by the last part of their URLs
     list_class: type[FilteredList] | None = None  # instead of Django's list
     links: tuple[str, ...] = ()  # the filters that only links set
-    found_by: Mapping[Kind, str] = {}  # what the box in the header compares with a text,
-    findable = Q()  # of these rows
+    found_by: Mapping[Kind, str] = {}  # what the box in the header compares with a text
     show_facets = admin.ShowFacets.NEVER
     actions = None
     list_per_page = 25  # a log's row has three lines on a phone
@@ -107,8 +106,9 @@ class SectionAdmin(admin.ModelAdmin):  # type: ignore[type-arg] # generic only i
     def find(self, request: HttpRequest, kind: Kind, text: str) -> str:
         """Where the box in the header leads from a text of this kind; "" if it is nothing here."""
         if field := self.found_by.get(kind):
-            rows = self.openable(request).filter(self.findable, **{field: text})
-            return self.url_of_found(rows, text)
+            here = self.get_queryset(request).filter(**{field: text})
+            elsewhere = self.openable(request).filter(**{field: text})
+            return self.url_of_found(here, text) or next(map(self.url_of, elsewhere[:1]), "")
         obj = self.get_object(request, text) if kind == Kind.ID else None
         return self.url_of(obj) if obj else ""
 
@@ -136,8 +136,7 @@ class SectionAdmin(admin.ModelAdmin):  # type: ignore[type-arg] # generic only i
         kept = {name: public_part(value) or value for name, value in given.items() if value}
         if kept != given:
             return HttpResponseRedirect(reverse(self.url_name("changelist"), query=kept))
-        context = {"title": self.title, "warnings": self.warnings(request)}
-        context |= extra_context or {}
+        context = {"title": self.title, "warnings": self.warnings(request), **(extra_context or {})}
         if self.list_class is None:
             return super().changelist_view(request, context)
         if not self.has_view_permission(request):

@@ -128,11 +128,13 @@ def test_box_looks_for_anything_else_as_a_title(
     assert target(ada, "lease") == f"{DOCUMENTS}?q=lease&{here}"
     assert target(ada, "lease 0") == target(ada, "tenant@x.example") == page_of(lease)
     assert target(ada, "Tenant") == f"{DOCUMENTS}?q=Tenant"
-    said = "No title of Acme has “Tenant”, no recipient this e-mail. Names are not searched."
+    said = "No title of Acme has “Tenant”, no recipient this e-mail."
     assert said in body(ada.get(target(ada, "Tenant")))
     member(umbrella.workspace, acme.admin.username, "ADMIN")
     theirs = factories.document(umbrella.workspace, title="Deed")
     assert target(ada, "deed") == page_of(theirs)
+    keys = [factories.issue(umbrella.workspace, f"CRM {n}", acme.admin)[0] for n in (1, 2)]
+    assert target(ada, "crm") in map(page_of, keys)  # of Acme, which is looked at, there is none
 
 
 def test_box_leads_an_admin_from_a_member_s_e_mail_to_the_documents_for_that_recipient(

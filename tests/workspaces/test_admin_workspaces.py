@@ -181,6 +181,21 @@ def act(client: Client, membership: Membership, **form: str) -> Any:
     return client.post(url, {"chosen": str(membership.pk), **form}, follow=True)
 
 
+def test_workspace_of_what_is_opened_is_looked_at_from_then_on(
+    acme: Tenant, umbrella: Tenant, ada: Client
+) -> None:
+    """What is created then is of it. A page that only looks again changes nothing."""
+    staff.member(umbrella.workspace, acme.admin.username, "ADMIN")
+    for opened, headers, then in (
+        (page_of(umbrella.key), {}, umbrella),
+        (page_of(acme.key), {"Unattended": "yes"}, umbrella),
+        (page_of(acme.workspace), {}, acme),
+        (f"{staff.KEYS}?workspace_id__exact={umbrella.workspace.pk}", {}, umbrella),
+    ):
+        ada.get(opened, headers=headers)
+        assert f"Workspace {then.workspace}" in text_of(body(ada.get(staff.NEW_KEY))), opened
+
+
 def test_members_are_made_admins_and_removed(acme: Tenant, ada: Client) -> None:
     bob = staff.member(acme.workspace, "bob@acme.example").memberships.get()
     assert "Make bob@acme.example an admin of Acme?" in body(act(ada, bob, do="promote"))

@@ -18,7 +18,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
 
-from audit.scope import start_page_of
+from audit.scope import WORKSPACE
 from workspaces.accounts import invitations, steps
 from workspaces.accounts.forms import InvitedAccountForm
 from workspaces.accounts.invitations import NotOpen
@@ -81,7 +81,8 @@ def respond(request: HttpRequest, opened: Invitation) -> HttpResponse:
         return render_invitation(request, opened, login_url=login)
     if request.method != "POST":
         return render_invitation(request, opened, accepts=True)
-    return accept(request, opened, account) or start_page_of(opened.workspace)
+    start = reverse("admin:index", query={WORKSPACE: opened.workspace.pk})
+    return accept(request, opened, account) or HttpResponseRedirect(start)
 
 
 def new_account(request: HttpRequest, opened: Invitation) -> HttpResponse:

@@ -1,13 +1,14 @@
 from collections.abc import Sequence
+from functools import wraps
 from typing import Any
 
 from django.conf import settings
 from django.contrib.auth import SESSION_KEY
-from django.http import HttpRequest, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponseBase, HttpResponseRedirect
 from django.urls import URLPattern, URLResolver, path, reverse
 from django.utils.decorators import method_decorator
 
-from audit.scope import has_right, scope_of
+from audit.scope import has_right, remember, scope_of
 from config.console.base import ADMINS, request_user
 from config.console.site import ConsoleSite
 from workspaces import mails
@@ -41,6 +42,18 @@ class Site(ConsoleSite):
             path("mailbox/", mailbox, name="mailbox"),
             *super().get_urls(),
         ]
+
+    def admin_view(self, view: Any, cacheable: bool = False) -> Any:
+        """The workspace of a page is looked at from then on."""
+        of_admin = super().admin_view(view, cacheable)
+
+        @wraps(of_admin)
+        def remembered(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+            response: HttpResponseBase = of_admin(request, *args, **kwargs)
+            remember(request, response)
+            return response
+
+        return remembered
 
     def has_permission(self, request: HttpRequest) -> bool:
         return super().has_permission(request) and second_factor.is_satisfied(request.user)

@@ -7,9 +7,10 @@ from typing import Any
 from django.contrib import admin
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import reverse
 
 from audit.models import Action, AuditEntry
-from audit.scope import scope_of, start_page_of
+from audit.scope import scope_of
 from config.console.base import ADMINS, READ_ALL, SectionAdmin, request_user
 from config.console.formatting import urgency
 from config.console.identify import Kind
@@ -55,7 +56,7 @@ class SwitchTo(Button):
         return Workspace.objects.administered_by(self.user).contains(self.obj)
 
     def run(self) -> HttpResponse:
-        return start_page_of(self.obj)
+        return HttpResponseRedirect(reverse("admin:index"))
 
 
 @admin.register(Workspace)
@@ -86,6 +87,11 @@ class WorkspaceAdmin(SectionAdmin):
     def get_queryset(self, request: HttpRequest) -> QuerySet[Workspace]:
         workspaces: QuerySet[Workspace] = super().get_queryset(request)
         return workspaces.filter(scope_of(request).visible("pk"))
+
+    def get_object(self, request: HttpRequest, object_id: str, from_field: Any = None) -> Any:
+        workspace = super().get_object(request, object_id, from_field)
+        scope_of(request).look_at(getattr(workspace, "pk", None))
+        return workspace
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return is_operator(request_user(request))

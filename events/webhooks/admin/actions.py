@@ -35,6 +35,7 @@ def secret_page(page: ActionPage, raw: str, title: str) -> HttpResponse:
     return page.render_page(
         "admin/secret.html",
         title=title,
+        warnings=refusals(page.request),
         what="secret",
         of=page.obj.name,
         raw=raw,
