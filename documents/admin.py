@@ -26,9 +26,9 @@ from documents.admin_list import (
     DocumentList,
     url_of_match,
 )
-from documents.api.objects import progress
+from documents.api.objects import ASKED, progress
 from documents.evidence.views import EvidenceFile
-from documents.models import Document, DocumentStatus, Recipient
+from documents.models import Document, DocumentStatus, Recipient, RecipientStatus
 from documents.overview import COLOURS, panel
 from documents.timeline import MOST, downloads, entries_of, timeline
 
@@ -67,10 +67,7 @@ class DocumentPage(ObjectPage):
             "is_own": self.is_own,
             "state": state_of(document),
             "has_evidence": set_up(),
-            "people": [
-                (each, *CIRCLES.get(each.status, ("quiet", "…")), since(each))
-                for each in recipients
-            ],
+            "people": [(each, *circle(each), since(each)) for each in recipients],
             "in_order": document.signing_order == Document.SigningOrder.SEQUENTIAL,
             "timeline": timeline(self.request, document, recipients, entries),
             "downloads": list(downloads(self.request, entries)),
@@ -81,8 +78,16 @@ class DocumentPage(ObjectPage):
         }
 
 
+def circle(recipient: Recipient) -> tuple[str, str]:
+    """Its colour and its sign; nothing is awaited of who only gets the document."""
+    awaited = "…" if recipient.role in ASKED else ""
+    return CIRCLES.get(recipient.status, ("quiet", awaited))
+
+
 def since(recipient: Recipient) -> datetime | None:
     """When a recipient got the present status, if that is known."""
+    if recipient.status == RecipientStatus.BOUNCED:
+        return None
     ended = recipient.completed_at or recipient.declined_at
     return ended or recipient.viewed_at or recipient.sent_at
 

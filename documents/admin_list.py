@@ -143,5 +143,6 @@ class DocumentList(FilteredList):
         if text := self.form.cleaned_data.get("q"):
             names = Workspace.objects.filter(pk=self.form.cleaned_data[WORKSPACE])
             of = "".join(f" of {each}" for each in names)
-            return f"No title{of} has “{text}”, no recipient this e-mail. Names are not searched."
+            nothing = f"No title{of} has “{text}”, no recipient this e-mail."
+            return f"{nothing} A key is found above by its first characters, anything by its id."
         return "No documents."

@@ -4,7 +4,7 @@ Django's change list counts the table twice and uses OFFSET. Here a page follows
 (created_at, id), which is unique. Rows that are added later come before it.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import date, datetime, time, timedelta
 from itertools import chain
 from operator import attrgetter
@@ -86,6 +86,11 @@ class LogFilter(forms.Form):
     zone = any_of("Time zone", [(each, each) for each in available_timezones()], forms.HiddenInput)
     within = any_of("Time", [(each, PERIODS[each][0]) for each in PERIODS], forms.HiddenInput)
 
+    def __init__(self, data: Mapping[str, Any]) -> None:
+        """The button that shows keeps the period, over which days that are typed win."""
+        typed = data.get("since") or data.get("until")
+        super().__init__({name: data[name] for name in data if not (typed and name == "within")})
+
     def condition(self) -> Q:
         first, end = self.bounds()
         values = {"created_at__gte": first, "created_at__lt": end, **self.cleaned_data}
@@ -103,7 +108,7 @@ class LogFilter(forms.Form):
         end = datetime.combine(until, time.min, zone) + timedelta(days=1) if until else None
         if values["within"]:
             _, days = PERIODS[values["within"]]
-            first = max(filter(None, (first, timezone.now() - timedelta(days=days))))
+            first = timezone.now() - timedelta(days=days)
         return first, end
 
     def in_words(self, name: str) -> str:

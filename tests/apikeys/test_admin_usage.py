@@ -54,7 +54,7 @@ def test_admins_read_the_true_reason_of_a_401_and_a_429_only(acme: Tenant, sam: 
 def test_filters_narrow_the_list(acme: Tenant, umbrella: Tenant, sam: Client) -> None:
     ages = (timedelta(hours=5), timedelta(days=25))
     old = refused(2, created_at=lambda number: timezone.now() - ages[number])
-    for period, count in {"": 2, "?within=24h": 1}.items():
+    for period, count in {"": 2, "?within=24h": 1, "?within=24h&since=2000-01-01": 2}.items():
         assert seen(sam, period) == [row.pk for row in old[:count]]
     [own] = refused(
         **of_key(acme, status=401, path=f"/api/v1/documents/{uid(9, 3)}/download"),
@@ -86,9 +86,8 @@ def test_request_of_a_deleted_or_mistyped_key_is_for_support_and_admins_are_told
     reason = "which was deleted at" if deleted else "but the rest differs"
     assert reason in html(sam.get(f"{staff.REFUSED}{query}"))
     assert seen(ada, query) == seen(ada) == []
-    page = html(ada.get(f"{staff.REFUSED}{query}"))
-    assert "only support staff see them" in page
-    assert "data-live" in page
+    said = "data-live>None.* only support staff see them"  # it looks again: it may come yet
+    assert re.search(said, html(ada.get(f"{staff.REFUSED}{query}")))
 
 
 def test_opened_request_says_each_thing_once_and_names_its_document_unless_that_is_foreign(
@@ -295,12 +294,12 @@ def test_admin_reads_which_other_own_workspace_needs_a_look(
     assert "Frozen" not in page
     assert "need a look" not in text_of(start(umbrella.admin))
     ada = signed_in(acme.admin)
-    for tenant, switches in ((acme, 0), (umbrella, 1)):
+    for tenant in (acme, umbrella):
         page = html(ada.get(page_of(tenant.workspace)))
-        assert [page.count(each) for each in (" soon</b>", "Switch to it")] == [1, switches]
+        assert page.count(" soon</b>") == 1
     assert "over the limit" in page
     listed = html(ada.get(staff.WORKSPACES))
-    assert re.findall('aria-label="Switch to (.+?)"', listed) == ["Umbrella"]
+    assert re.findall('aria-label="Switch to (.+?)"', listed) == ["Acme"]  # the other is opened
 
 
 def test_start_page_of_support_has_the_refused_requests_of_24_hours(acme: Tenant) -> None:
@@ -328,7 +327,7 @@ def test_start_page_of_support_has_the_refused_requests_of_24_hours(acme: Tenant
     }
     assert text_of(panel).count("2 hours ago") == 2  # of 429 and of 503: first and last are one
     faults_first = ["2 × 503", "300 × 404", "35 × 429", "401"]
-    assert re.findall(r'<span class="state(?: bad)?">(.+?)</span>', panel) == faults_first
+    assert re.findall(r'<span class="state quiet">(.+?)</span>', panel) == faults_first
 
 
 def test_start_page_of_an_operator_has_an_outage_as_one_thing(
@@ -337,12 +336,14 @@ def test_start_page_of_an_operator_has_an_outage_as_one_thing(
     for tenant in (acme, umbrella):
         for minutes in (0, 10):
             at = timezone.now() - timedelta(minutes=minutes)
-            fields = {"status": 503, "requests": 5, "reason": "object storage is out of reach"}
+            fields = {"status": 503, "requests": 5, "reason": "object storage was out of reach"}
             refused(**of_key(tenant, **fields), created_at=at)
-    text = text_of(html(desk.get(staff.START))).split("without a key, last 24 hours")[1]
+    page = html(desk.get(staff.START)).split("without a key, last 24 hours")[1]
+    text = text_of(page)
     assert text.count("10 minutes ago") == 1
-    reason = "Object storage is out of reach"
-    assert f"20 × 503 {reason} Acme, Umbrella just now first 10 minutes ago" in text
+    assert '<span class="state bad">20 × 503' in page  # it is not over
+    reason = "Object storage was out of reach"
+    assert f"20 × 503 {reason} Acme, Umbrella just now , first 10 minutes ago" in text
 
 
 def test_list_of_workspaces_has_their_requests_of_30_days_in_one_query(
@@ -371,6 +372,8 @@ def test_start_pages_say_what_has_just_failed(acme: Tenant, umbrella: Tenant, de
     refused(**of_key(acme, status=500))
     for page in (start(sam), html(desk.get(reverse("admin:system")))):
         assert text_of(page).count("Requests of Acme failed") == 2
+    refused(status=503, reason="timeout", created_at=timezone.now() - timedelta(minutes=2))
+    assert "failed 2 minutes ago with status 503 . It works again" in text_of(start(sam))
 
 
 def test_part_of_the_start_page_fails_alone(acme: Tenant, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,7 +1,6 @@
 """The documents in the admin, read-only: for support and superusers, and for workspace admins."""
 
 import re
-from datetime import timedelta
 from urllib.parse import quote
 
 import pytest
@@ -79,6 +78,8 @@ def test_document_page_shows_its_people_what_happened_and_who_downloaded_it(
     declined = {"sent_at": times[1], "declined_at": times[2], "decline_reason": "Too <dear>"}
     factories.recipient(document, "SIGNER", "DECLINED", name="Ann", order=1, **declined)
     factories.recipient(document, "APPROVER", "PENDING", name="Bob", order=2)
+    factories.recipient(document, "CC", "BOUNCED", name="Eve", order=3, sent_at=times[1])
+    factories.recipient(document, "CC", "SENT", name="Flo", order=4)
     for program in ("curl/8.5.0", "acme-sync/2.0 (nightly)"):
         response = acme.get(path_of(document), **{"User-Agent": program})
         assert response.status == 200
@@ -91,6 +92,7 @@ def test_document_page_shows_its_people_what_happened_and_who_downloaded_it(
     assert re.search(r"✕ Ann \S+@\S+ Declined", people)
     assert "Too &lt;dear&gt;" in people
     assert re.search(r"… Bob \S+@\S+ Pending", people)
+    assert re.search(r"✕ Eve \S+@\S+ Bounced · Cc Flo", people)
     today = str(timezone.now().date())
     assert re.findall(r"\d{4}-\d\d-\d\d", timeline) == ["2026-01-01", "2026-03-01", today]
     assert re.findall(r'<li class="gap">(.*)</li>', html)[0] == "59 days"
@@ -107,12 +109,12 @@ def test_document_page_shows_its_people_what_happened_and_who_downloaded_it(
 
 def test_start_page_says_for_whom_documents_wait(acme: Tenant, ada: Client) -> None:
     for title, statuses in (("Lease", ("BOUNCED", "PENDING")), ("Offer", ("SIGNED", "VIEWED"))):
-        since = timezone.now() - timedelta(days=3)
+        since = at("2026-03-01 09:00:00")
         document = factories.document(acme.workspace, "SENT", title=title, sent_at=since)
         for order, status in enumerate(statuses, 1):
             factories.recipient(document, "SIGNER", status, name=f"{title} {order}", order=order)
     waiting = text_of(body(ada.get("/admin/"))).partition("Longest waiting")[2]
-    assert "Waits for Sent Lease Lease 1: the e-mail bounced 3 days ago" in waiting
+    assert re.search(r"Waits for Sent .*Lease 1: the e-mail bounced \d+ days ago", waiting)
     assert "Offer Offer 2 " in waiting
     factories.recipient(document, "SIGNER", "SENT", name="Offer 3", order=3)
     assert "Offer Offer 2, 2 in all" in text_of(body(ada.get("/admin/")))
