@@ -11,8 +11,7 @@ from audit import sending
 from audit.models import Action, AuditEntry
 from audit.sealing.tree import TreeDamaged
 from documents.models import Document
-from tests.support import factories
-from tests.support.cast import entries, page_of, sent_until
+from tests.support.cast import entries, page_of, path_of, sent_until
 from tests.support.factories import Tenant
 from tests.support.seals import as_owner, seal
 from tests.support.staff import DOCUMENTS, body, member, operator, signed_in, support
@@ -21,11 +20,10 @@ pytestmark = pytest.mark.usefixtures("transactional_db", "sealing")
 
 
 @pytest.fixture
-def lease(acme: Tenant) -> Document:
-    """A document that was downloaded."""
-    document = factories.document(acme.workspace, "COMPLETED", title="Lease <b>")
-    assert acme.get(f"/documents/{document.id}/download").status == 200
-    return document
+def lease(acme: Tenant, lease: Document) -> Document:
+    """The document, which was downloaded."""
+    assert acme.get(path_of(lease)).status == 200
+    return lease
 
 
 def url_of(document_id: object) -> str:
@@ -80,7 +78,7 @@ def test_evidence_that_turns_out_to_be_damaged_ends_with_one_sentence(
     lease: Document, acme: Tenant, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("documents.evidence.BATCH", 1)
-    assert acme.get(f"/documents/{lease.id}/download").status == 200
+    assert acme.get(path_of(lease)).status == 200
     seal()
     last = AuditEntry.objects.filter(document_id=lease.id).latest("id").pk
     as_owner(f"UPDATE audit_auditentry SET key_name = 'Another' WHERE id = {last}")
