@@ -278,9 +278,8 @@ LOGS = ("audit_", "usage_", "documents_", "index", "search")
 def test_admin_shows_support_and_operators_webhooks_and_no_keys_and_lets_them_change_nothing(
     belongings: Belongings, acme: Tenant, who: str
 ) -> None:
-    user = {"support": staff.support, "operator": staff.operator}[who]()
-    client = staff.signed_in(user)
-    client.raise_request_exception = False
+    client = Client(raise_request_exception=False)
+    client.force_login({"support": staff.support, "operator": staff.operator}[who]())
     before = database()
     of_keys = {*belongings.ids["apikeys_apikey"], *belongings.of_keys}
     own = OF_OPERATORS if who == "operator" else ()
