@@ -9,6 +9,7 @@ from django import forms
 from django.apps import apps
 from django.contrib import admin
 from django.http import HttpRequest
+from django.template.defaultfilters import pluralize
 from django.template.loader import render_to_string
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
@@ -87,8 +88,9 @@ class RefusedRequestAdmin(LogAdmin):
         rows = report.faults(report.refused_within(minutes=5).filter(scope.condition()))
         found: dict[str, list[str]] = {} if rows else {RESPONSES: []}
         for row in reversed(rows):  # the most stay
-            of_files = row.reason.startswith("object storage")
-            part = FILES if of_files else "database" if row.status == 503 else RESPONSES
+            part = RESPONSES
+            if row.status == 503:  # a part of the service is out of reach
+                part = FILES if row.reason.startswith("object storage") else "database"
             is_over = part in checks.well and row.last_at < checks.at
             context = {"row": row, "own": not scope.everything, "is_over": is_over}
             text = render_to_string("admin/usage/failed.html", context)
@@ -106,10 +108,10 @@ class RefusedRequestAdmin(LogAdmin):
         colour = "warn" if row.status < 500 else "bad"  # as in charts
         own = not scope_of(request).everything
         who = key_link(row, REFUSED, own=own) if row.key_id else isolated(row.address)
-        which, others = row.path, "other requests"
+        which, others = row.path, f"other request{pluralize(row.others)}"
         if row.key_prefix and not row.key_id:  # anybody can send it
             which += f" with {row.key_prefix}…"
-            others = "requests with other keys or paths"
+            others = f"request{pluralize(row.others)} with other keys or paths"
         if row.path:
             which = f"{row.others:,} {others}, and {which}" if row.others else which
             what = format_html('<div>{}</div><div class="quiet">{}</div>', what, isolated(which))

@@ -118,14 +118,15 @@ def day_panel(most: Any) -> SafeString:
     chart = bar_chart(bars, label="Requests by hour", names=BY_FAULT)
     day, requests = filtered(REFUSED, within="24h"), sum(map(sum, counts.values()))
     figures = [("requests", requests, ""), ("refused or failed", by_status.total(), day)]
-    figures += [(STATUSES[n], by_status[n], f"{day}&status__exact={n}") for n in STATUSES]
+    figures += [(name, by_status[n], f"{day}&status__exact={n}") for n, name in STATUSES.items()]
     context = {"figures": figures, "lines": most, "url": day, "chart": chart}
     return SafeString(render_to_string("admin/usage/panels/day.html", context))
 
 
 def colour_of(row: RefusedRequest) -> str:
-    """Of requests that were refused for a reason; "quiet" if that is over, or nobody has to act."""
-    is_over = row.last_at < timezone.now() - timedelta(minutes=5)
+    """Of a kind of refused requests: "quiet" if it is over, or nobody has to act."""
+    # A check says within a minute that a part works again.
+    is_over = row.last_at < timezone.now() - timedelta(minutes=1 if row.status == 503 else 5)
     if row.status == 401 and row.key_id:  # of an ended key, somebody has to act later too
         return "warn" if is_over else "bad"
     if is_over or row.status in (402, 403):
@@ -140,8 +141,7 @@ def needs_a_look(visible: Q, *, own: bool) -> Iterator[tuple[UUID, str, SafeStri
     rows = refused_within(days=1).filter(visible, status__lt=500, key_id__isnull=False)
     texts = StringAgg("response_text", " ", distinct=True)
     for row in kinds(rows, *OF_KEY, "status", having=LOOKS, response_text=texts):
-        state = colour_of(row)
-        kind = {"bad": Bad, "quiet": Quiet}.get(state, SafeString)
-        context = {"row": row, "who": key_link(row, REFUSED, own=own), "state": state}
+        kind = {"bad": Bad, "quiet": Quiet}.get(colour_of(row), SafeString)
+        context = {"row": row, "who": key_link(row, REFUSED, own=own)}
         why = render_to_string("admin/usage/look.html", context)
         yield row.workspace_id, row.workspace_name, kind(why)

@@ -18,7 +18,7 @@ def as_api_error(exc: BaseException) -> ApiError:
     if isinstance(exc, ApiError):
         return exc
     if isinstance(exc, UNAVAILABLE):
-        return Unavailable(cause="database", reason=str(exc))
+        return Unavailable(cause="database", reason=f"the database: {exc}")
     if isinstance(exc, SuspiciousOperation):  # such as more parameters than Django accepts
         return InvalidRequest()
     if isinstance(exc, Http404):

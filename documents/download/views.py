@@ -133,7 +133,7 @@ def send(request: Request, file: File, part: ByteRange | None, key: ActiveKey) -
         reason = f"object storage was out of reach\n{exc}"
         raise Unavailable(cause="object_storage", reason=reason) from exc
     except storage.StorageError as exc:
-        raise Unavailable(cause="object_storage", reason=str(exc)) from exc
+        raise Unavailable(cause="object_storage", reason=f"object storage: {exc}") from exc
 
 
 def from_nginx(file: File, part: ByteRange | None, key: ActiveKey) -> HttpResponse:

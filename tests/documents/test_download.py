@@ -123,8 +123,13 @@ def test_download_by_nginx_is_a_redirect_to_a_url_that_can_be_used_for_half_a_mi
 
 @pytest.mark.parametrize("how", ["out of reach", "no object", "another size"])
 def test_download_that_object_storage_cannot_send_is_503_and_no_entry(
-    acme: Tenant, by_nginx: bool, way_to_storage: Proxy, how: str
+    acme: Tenant,
+    by_nginx: bool,
+    way_to_storage: Proxy,
+    caplog: pytest.LogCaptureFixture,
+    how: str,
 ) -> None:
+    """The reason begins alike, by which pages know whose fault it was."""
     document = factories.document(acme.workspace)
     if how == "out of reach":
         way_to_storage.refuse()
@@ -139,6 +144,7 @@ def test_download_that_object_storage_cannot_send_is_503_and_no_entry(
         assert (response.status, response.headers["retry-after"]) == (503, "5")
         assert response.body == b"" or response.json() == golden("unavailable")
     assert downloads() == []
+    assert caplog.text.count("Responded 503: object storage") == 3
 
 
 @pytest.mark.usefixtures("as_owner")
