@@ -137,8 +137,8 @@ class AuditEntryAdmin(LogAdmin):
         Kind.ADDRESS: ("address__exact",),
     }
 
-    def get_filter_form(self, request: HttpRequest) -> AuditLogFilter:
-        form = AuditLogFilter(request.GET)
+    def get_filter_form(self, request: HttpRequest) -> Any:
+        form = super().get_filter_form(request)
         actions: Any = form.fields["action__exact"]
         actions.choices = [("", "Anything"), *_actions(scope_of(request).everything)]
         return form
@@ -250,8 +250,9 @@ def seal_of(entry: AuditEntry) -> SafeString | str:
     leaf, intact = state.leaf_of(entry)
     if not intact:
         return pill("bad", f"Leaf {leaf:,}: this entry was changed after it was sealed")
-    later = Checkpoint.objects.filter(size__gt=leaf or 0).order_by("size")
-    checkpoint = later.first() if leaf is not None else None
+    if leaf is None:
+        return "Not sealed yet"
+    checkpoint = Checkpoint.objects.filter(size__gt=leaf).order_by("size").first()
     if checkpoint is None:
         return "Not sealed yet"
     text = "Leaf {}; sealed by the checkpoint of {}, with {} entries"

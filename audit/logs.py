@@ -14,7 +14,7 @@ from django.utils.safestring import SafeString
 from audit.scope import WORKSPACE, ScopedAdmin
 from config.console.identify import Kind
 from config.console.links import filtered
-from config.console.lists import OPEN, FilteredList, Line, LogFilter
+from config.console.lists import OPEN, FilteredList, Line
 
 
 class LogAdmin(ScopedAdmin):
@@ -22,15 +22,9 @@ class LogAdmin(ScopedAdmin):
 
     title = "Log"
     list_class = FilteredList
-    filter_form: type[LogFilter] = LogFilter
     is_log = True
     empty_text = "Nothing matches."
     finds: Mapping[Kind, Sequence[str]] = {}  # the filters that a text may be of, in turn
-
-    # --- The list
-
-    def get_filter_form(self, request: HttpRequest) -> Any:
-        return self.filter_form(request.GET)
 
     # --- A row
 

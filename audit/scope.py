@@ -15,6 +15,7 @@ from django.http import Http404, HttpRequest, HttpResponseBase
 
 from config.console.base import ADMINS, READ_ALL, SectionAdmin, request_user, set_cookie
 from config.console.links import parsed
+from config.console.lists import LogFilter
 
 WORKSPACE = "workspace_id__exact"  # the URL parameter
 COOKIE = "workspace"  # signed: the id of the workspace that the user looked at last
@@ -28,8 +29,8 @@ class Scope:
         own: the workspaces whose admin the user is.
         everything: whether the user sees what all have, and entries without a workspace.
         workspace: of the user's own workspaces, the one that is looked at: that of the object that
-            the URL names, the one in the URL, the one that was looked at last, or the first; None
-            without any. A URL with a foreign one does not exist.
+            the URL names, the one in the URL, the one of the form, the one that was looked at last,
+            or the first; None without any. A URL with a foreign one does not exist.
     """
 
     own: QuerySet[Any]
@@ -81,11 +82,12 @@ def scope_of(request: HttpRequest) -> Scope:
     if scope is None:
         user = request_user(request)
         workspaces: Any = apps.get_model("workspaces", "Workspace")  # whose app is above this one
+        sent = request.POST.get("workspace", "")  # with a form that was opened earlier
         scope = Scope(
             workspaces.objects.administered_by(user),
             everything=has_right(user, READ_ALL),
             asked=request.GET.get(WORKSPACE, ""),
-            last=request.get_signed_cookie(COOKIE, "", salt=COOKIE) or "",
+            last=sent or request.get_signed_cookie(COOKIE, "", salt=COOKIE) or "",
         )
         request.audit_scope = scope  # type: ignore[attr-defined]
     return scope
@@ -107,6 +109,7 @@ class ScopedAdmin(SectionAdmin):
 
     seen_by: Sequence[str] = (READ_ALL, ADMINS)
     links = (WORKSPACE,)
+    filter_form: type[LogFilter] = LogFilter
 
     def scope(self, request: HttpRequest) -> Scope:
         return scope_of(request)
@@ -124,6 +127,13 @@ class ScopedAdmin(SectionAdmin):
 
     def openable(self, request: HttpRequest) -> QuerySet[Any]:
         return self.rows(request).filter(self.scope(request).visible())
+
+    def get_filter_form(self, request: HttpRequest) -> Any:
+        """It keeps the workspace, whatever an admin has opened meanwhile."""
+        data = request.GET.dict()
+        if self.shows_one_workspace(request):
+            data[WORKSPACE] = str(self.scope(request).workspace.pk)
+        return self.filter_form(data)
 
     def get_changelist_instance(self, request: HttpRequest) -> Any:
         """With a chip for the workspace that a link has set."""
@@ -144,8 +154,8 @@ class ScopedAdmin(SectionAdmin):
 
 
 def remember(request: HttpRequest, response: HttpResponseBase) -> None:
-    """From now on, the user looks at the workspace of this page, unless it only looks again."""
+    """From now on, the user looks at the workspace of this page, if a person has asked for it."""
     scope: Any = getattr(request, "audit_scope", None)
-    workspace = scope and vars(scope).get("workspace")  # None if nobody has asked which it is
-    if workspace and str(workspace.pk) != scope.last and "Unattended" not in request.headers:
+    workspace = scope and vars(scope).get("workspace")  # None if no view has asked which it is
+    if workspace and "Unattended" not in request.headers:  # which `console.js` sends
         set_cookie(response, COOKIE, str(workspace.pk), salt=COOKIE)

@@ -19,13 +19,7 @@ from config.console.formatting import pill
 from config.console.identify import Kind, meanings
 from config.console.links import DOCUMENTS, LOG, filtered
 from config.console.object_page import ObjectPage
-from documents.admin_list import (
-    MOST_CUSTOMERS,
-    CustomerForm,
-    DocumentFilter,
-    DocumentList,
-    url_of_match,
-)
+from documents.admin_list import CustomerForm, DocumentFilter, DocumentList, url_of_match
 from documents.api.objects import ASKED, progress
 from documents.evidence.views import EvidenceFile
 from documents.models import Document, DocumentStatus, Recipient, RecipientStatus
@@ -106,6 +100,7 @@ class DocumentAdmin(ScopedAdmin):
     pages = {"change": DocumentPage, "evidence": EvidenceFile}
     menu_position = 25
     list_class = DocumentList
+    filter_form = DocumentFilter
 
     def scope(self, request: HttpRequest) -> Scope:
         scope = own_scope(request)
@@ -121,20 +116,11 @@ class DocumentAdmin(ScopedAdmin):
         workspace = own_scope(request).workspace
         return [panel(workspace)] if workspace else []
 
-    def get_filter_form(self, request: HttpRequest) -> DocumentFilter:
-        data = request.GET.copy()
-        if self.shows_one_workspace(request):
-            data[WORKSPACE] = str(self.scope(request).workspace.pk)
-        return DocumentFilter(data)
-
     def find(self, request: HttpRequest, kind: Kind, text: str) -> str:
-        """Also by a title, or a recipient’s e-mail, first in the workspace that is looked at."""
+        """Also by a title, or a recipient’s e-mail, in the workspace that is looked at."""
         if kind not in (Kind.RECIPIENT, Kind.TEXT) or not self.shows_one_workspace(request):
             return super().find(request, kind, text)
-        scope = self.scope(request)
-        others = scope.own.exclude(pk=scope.workspace.pk).order_by("name", "id")[:MOST_CUSTOMERS]
-        found = (url_of_match(each, text) for each in (scope.workspace, *others))
-        return next(filter(None, found), "")
+        return url_of_match(self.scope(request).workspace, text)
 
     def changelist_view(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None

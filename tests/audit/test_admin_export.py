@@ -156,7 +156,7 @@ def test_export_has_the_days_that_are_typed_and_the_period_of_a_link(sam: Client
     """Its button sends the form, whether or not the list shows what was typed."""
     happened(created_at=timezone.now())
     page = body(sam.get(HISTORY, {"within": "30d"}))
-    [button] = re.findall(r'<button form="filter"([^>]*)>Download as CSV', page)
+    [button] = re.findall(r'hidden>Show</button>\s+<button form="filter"([^>]*)>Download', page)
     assert f'formaction="{EXPORT}" name="within" value="30d"' in button
     [form] = re.findall(r'(?s)<form [^>]*id="filter">.*?</form>', page)
     names = re.findall('name="([a-z]+)"', form)

@@ -73,7 +73,8 @@ def test_box_leads_from_a_key_to_its_page_and_puts_no_whole_key_in_a_url(
         assert target(ada, text) == page_of(acme.key)
         [address] = {target(sam, text)}
         assert address == f"{HISTORY}?key_id__exact={acme.key.pk}" or "open=" in address
-    assert target(ada, acme.key.name.upper()[1:]) == page_of(acme.key)
+    for part in (acme.key.prefix[:8], acme.key.name.upper()[1:], str(acme.key)):
+        assert target(ada, part) == page_of(acme.key)
     assert target(ada, f"is dtd_ ok? {acme.raw}") == page_of(acme.key)
     assert target(ada, f"dtd_{'x' * 40} or {raw}") == page_of(other)
     assert target(ada, f"{'x' * 495} {acme.raw}") == f"{DOCUMENTS}?q={'x' * 495}+dtd_"
@@ -104,8 +105,10 @@ def test_box_leads_from_a_person_an_address_a_host_and_a_name_to_one_page(
     [without_a_key] = refused(address="2001:db8:1::/64")
     assert target(sam, "2001:db8:1::5").startswith(f"{page_of(without_a_key)}&")
     hook, deleted = endpoint(acme), endpoint(acme)
-    Endpoint.objects.filter(pk=deleted.pk).update(deleted_at=deleted.created_at)
     Endpoint.objects.update(url="https://Hooks.billing-2.example/secret?token=secret")
+    gone = {"deleted_at": deleted.created_at, "url": "https://gone.example/"}
+    Endpoint.objects.filter(pk=deleted.pk).update(**gone)
+    assert target(ada, "gone.example") == f"{DOCUMENTS}?q=gone.example"
     for text in ("hooks.billing-2.example", "https://hooks.billing-2.example/secret"):
         assert target(ada, text) == target(sam, text) == page_of(hook)
     assert "secret" not in target(sam, "https://hooks.billing-3.example/secret")
@@ -128,13 +131,16 @@ def test_box_looks_for_anything_else_as_a_title(
     assert target(ada, "lease") == f"{DOCUMENTS}?q=lease&{here}"
     assert target(ada, "lease 0") == target(ada, "tenant@x.example") == page_of(lease)
     assert target(ada, "Tenant") == f"{DOCUMENTS}?q=Tenant"
-    said = "No title of Acme has “Tenant”, no recipient this e-mail."
+    said = "No document of Acme has “Tenant” in its title"
     assert said in body(ada.get(target(ada, "Tenant")))
     member(umbrella.workspace, acme.admin.username, "ADMIN")
-    theirs = factories.document(umbrella.workspace, title="Deed")
+    theirs = factories.document(umbrella.workspace, title=f"Deed of the {acme.key.name}")
+    assert target(ada, acme.key.name) == page_of(acme.key)  # first in what is looked at
     assert target(ada, "deed") == page_of(theirs)
-    keys = [factories.issue(umbrella.workspace, f"CRM {n}", acme.admin)[0] for n in (1, 2)]
-    assert target(ada, "crm") in map(page_of, keys)  # of Acme, which is looked at, there is none
+    ada.get(page_of(lease))
+    names = {factories.issue(umbrella.workspace, f"CRM {n}", acme.admin)[0].name for n in (1, 2)}
+    assert target(ada, "crm") == f"{staff.KEYS}?q=crm"
+    assert {each.name for each in staff.shown(ada, "?q=crm", staff.KEYS).result_list} == names
 
 
 def test_box_leads_an_admin_from_a_member_s_e_mail_to_the_documents_for_that_recipient(

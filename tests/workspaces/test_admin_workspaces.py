@@ -194,6 +194,8 @@ def test_workspace_of_what_is_opened_is_looked_at_from_then_on(
     ):
         ada.get(opened, headers=headers)
         assert f"Workspace {then.workspace}" in text_of(body(ada.get(staff.NEW_KEY))), opened
+        form = body(ada.get(staff.HISTORY))  # also if another page is opened meanwhile
+        assert f'name="workspace_id__exact" value="{then.workspace.pk}"' in form
 
 
 def test_members_are_made_admins_and_removed(acme: Tenant, ada: Client) -> None:

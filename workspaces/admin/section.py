@@ -56,6 +56,7 @@ class SwitchTo(Button):
         return Workspace.objects.administered_by(self.user).contains(self.obj)
 
     def run(self) -> HttpResponse:
+        """The workspace of an opened page is looked at from then on."""
         return HttpResponseRedirect(reverse("admin:index"))
 
 
@@ -116,5 +117,6 @@ class WorkspaceAdmin(SectionAdmin):
             return super().find(request, kind, text)
         begins = Q(name__istartswith=text)
         if re.fullmatch("[0-9a-f]{8}", text):  # as beside names that several have
-            begins |= Q(pk__startswith=text)
+            first, last = (f"{text}-{'-'.join([digit * 4] * 3)}-{digit * 12}" for digit in "0f")
+            begins |= Q(pk__range=(first, last))
         return self.url_of_found(self.get_queryset(request).filter(begins), text)

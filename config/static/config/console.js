@@ -37,12 +37,12 @@ setInterval(async () => {
   }
   looked = isOld ? Date.now() : looked;
   const response = await fetch(location.href, { headers: { Unattended: "yes" } }).catch(() => null);
-  if (response?.redirected) {
-    return location.reload(); // to sign in again
-  }
   const text = response?.ok && (await response.text());
+  const page = new DOMParser().parseFromString(text || "", "text/html");
+  if (response?.redirected || (text && page.title !== document.title)) {
+    return location.reload(); // to sign in again, or to look at another workspace
+  }
   if (text && isSeen() && (isOld || !text.includes("data-live"))) {
-    const page = new DOMParser().parseFromString(text, "text/html");
     const messages = document.querySelectorAll("#messages"); // the server says each once
     document.querySelector("main").replaceChildren(...messages, ...page.querySelector("main").children);
     localise();
