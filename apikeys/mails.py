@@ -19,7 +19,8 @@ def notify_of_keys() -> None:
     since = timezone.now() - timedelta(days=1)
     refused = RefusedRequest.objects.filter(status=401, created_at__gte=since)
     for key in keys.filter(ENDED, pk__in=refused.values("key_id")):
-        text = f"{key}: {key.state.label}. A program still sends it, and is refused."
+        what = "A program sent it since, and was refused: give that program another key."
+        text = f"{key} of {key.workspace}: {key.state.label}. {what}"
         _tell(key, "A key that has ended is used", text)
 
 

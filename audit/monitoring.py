@@ -69,7 +69,7 @@ def wrong_seals(found: state.State) -> Found:
     began = AuditEntry.newest(Action.COMMAND_RUN, detail__startswith=state.BEGAN)
     if began and not processes(state.PROCESS):
         text = "No process seals its entries; nothing would show a change of new ones."
-        yield Error(text, look_at("seal"), AUDIT_LOG)
+        yield Error(text, look_at("seal", missing=True), AUDIT_LOG)
     elif state.LATE_SECONDS < found.unsealed_seconds < inf:
         minutes = f"{found.unsealed_seconds // 60:,.0f} minutes"
         text = f"Entries have waited to be sealed for {minutes}; nothing would show their change."

@@ -39,11 +39,12 @@ Found = Iterator[CheckMessage]
 asked: dict[str, tuple[str, float]] = {}  # by thread: which part it asks, and since when
 
 
-def look_at(name: str) -> str:
+def look_at(name: str, *, missing: bool = False) -> str:
     """The hint that leads to a process: of `make run`, or a unit of deploy/install."""
     if settings.ON_LAPTOP:
         return "End `make run`, and start it again."
-    return f"Look at `journalctl -u documents-api-{name}`. If it runs, it hangs: restart it."
+    hangs = " If it is running, it has stopped responding: restart it." if missing else ""
+    return f"Look at `journalctl -u documents-api-{name}`.{hangs}"
 
 
 def words_of(exc: Exception) -> CheckMessage:
@@ -160,7 +161,7 @@ def operation() -> Found:
     sessions = import_string(f"{settings.SESSION_ENGINE}.SessionStore").get_model_class().objects
     if not processes(HOUSEKEEPING):
         text = "No process sends e-mails, or deletes what is old."
-        yield Error(text, look_at(HOUSEKEEPING), HOUSEKEEPING)
+        yield Error(text, look_at(HOUSEKEEPING, missing=True), HOUSEKEEPING)
     elif sessions.filter(expire_date__lt=timezone.now() - timedelta(hours=1)).exists():
         text = "Sessions that have ended are still there."
         yield Warning(text, look_at(HOUSEKEEPING), HOUSEKEEPING)

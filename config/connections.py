@@ -45,8 +45,8 @@ def connect_as(name: str) -> None:
     os.environ["PGAPPNAME"] = name
 
 
-# Each process that is counted asks something every few seconds. The states of other roles' sessions
-# are null for a role that may not see them.
+# Each process that is counted asks something every few seconds; of housekeeping, the thread that
+# sends e-mails does. The states of other roles' sessions are null for a role that may not see them.
 _PROCESSES = """
     SELECT count(*) FROM pg_stat_activity
     WHERE datname = current_database() AND application_name = %s AND pid <> pg_backend_pid()

@@ -143,6 +143,6 @@ class DocumentList(FilteredList):
         if text := self.form.cleaned_data.get("q"):
             names = Workspace.objects.filter(pk=self.form.cleaned_data[WORKSPACE])
             of = "".join(f" of {each}" for each in names)
-            nothing = f"No title{of} has “{text}”, no recipient this e-mail."
-            return f"{nothing} A key is found above by its first characters, anything by its id."
+            nothing = f"No document{of} has “{text}” in its title, or a recipient with this e-mail."
+            return f"{nothing} The box above finds a key by its first 12 characters, and any id."
         return "No documents."

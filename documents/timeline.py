@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.http import HttpRequest
+from django.utils import timezone
 from django.utils.html import format_html
 
 from audit.models import NEWEST_FIRST, Action, AuditEntry
@@ -71,10 +72,12 @@ def timeline(
     # Of one moment, in this order: the last signature completes the document.
     found.sort(key=lambda event: event.at)
     for before, event in zip(found, found[1:], strict=False):
-        gap = event.at - before.at
+        is_future = event.kind == "future"
+        gap = event.at - (timezone.now() if is_future else before.at)
         if gap >= LONG:
             hours = gap // timedelta(hours=1)
-            event.gap = f"{gap.days} days" if gap.days > 1 else f"{hours} hours"
+            event.gap = "in " if is_future else ""
+            event.gap += f"{gap.days} days" if gap.days > 1 else f"{hours} hours"
     # No field has when it was cancelled.
     ended = document.get_status_display()
     if document.status not in OPEN and ended not in {event.what for event in found}:

@@ -19,7 +19,7 @@ from workspaces.models import Membership, Workspace, can_sign_in
 from workspaces.plans import label_of
 
 
-class LastAdmin(Exception):
+class LastAdmin(ValidationError):
     """The change would leave the workspace without an admin who can sign in."""
 
 
@@ -100,10 +100,18 @@ def remove_member(membership: Membership, *, by: str) -> None:
     """Ends a membership; raises `LastAdmin` if the workspace would have no admin left."""
     now = _locked_membership(membership)
     if now is not None:
-        if list(Membership.objects.admins().filter(workspace=now.workspace)) == [now]:
-            raise LastAdmin
+        require_another_admin(now)
         now.delete()
         _record(Action.MEMBER_REMOVED, now, by, f"was {now.role_label}")
+
+
+def require_another_admin(than: Membership) -> None:
+    """Raises `LastAdmin` if nobody else who can sign in is an admin of the workspace."""
+    if list(Membership.objects.admins().filter(workspace=than.workspace)) == [than]:
+        raise LastAdmin(
+            f"Nothing was changed: {than.user} is the only admin of {than.workspace} who can sign "
+            "in. First make another member an admin, or invite one."
+        )
 
 
 def _record(action: Action, of: Membership, by: str, detail: str) -> None:
@@ -149,6 +157,6 @@ def deactivate(account: User, *, even_last_admin: bool = False) -> None:
     for membership in Membership.objects.admins().filter(user=account).order_by("workspace_id"):
         _locked(membership.workspace)
     if solely_administered_by(account) and not even_last_admin:
-        raise LastAdmin
+        raise LastAdmin("A workspace would have no admin who can sign in.")
     account.is_active = False
     account.save(update_fields=["is_active"])

@@ -7,6 +7,7 @@ from uuid import UUID
 
 from django.contrib import admin
 from django.db.models import Case, Q, QuerySet, Value, When
+from django.db.models.functions import Concat
 from django.http import HttpRequest
 from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
@@ -35,7 +36,7 @@ class ApiKeyAdmin(ScopedAdmin):
     add_text = "Create a key"
     search_fields = ["name", "prefix"]
     search_help_text = "Any part of a name, or the first characters"
-    found_by = {Kind.KEY: "prefix", Kind.TEXT: "name__icontains"}
+    found_by = {Kind.KEY: "prefix", Kind.TEXT: "shown__icontains"}
     pages = {
         "add": CreateKey,
         "change": KeyPage,
@@ -48,7 +49,10 @@ class ApiKeyAdmin(ScopedAdmin):
         return own_scope(request)
 
     def rows(self, request: HttpRequest) -> QuerySet[ApiKey]:
-        keys: QuerySet[ApiKey] = super().rows(request)
+        """As pages show them: "dtd_7b28Xd2k… CRM"; the box finds any part of that."""
+        keys: QuerySet[ApiKey] = (
+            super().rows(request).annotate(shown=Concat("prefix", Value("… "), "name"))
+        )
         return keys.select_related("workspace", "created_by", "revoked_by", "replaced_by")
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:

@@ -80,7 +80,8 @@ def key_in_log(context: Any, id: UUID) -> dict[str, Any]:
     kinds = report.kinds(rows, "status", "key_prefix", "key_id")
     own = not scope.everything
     warnings = refused_of(visible & Q(key_id=id), own=own)
-    return {"key": key, "own": own, "refused": kinds, "warnings": warnings}
+    usage = report.total(report.by_day(KeyUsage.objects.filter(visible, key_id=id)))
+    return {"key": key, "own": own, "usage": usage, "refused": kinds, "warnings": warnings}
 
 
 @register.filter

@@ -79,7 +79,7 @@ def webhooks() -> Found:
         longest = timesince(timezone.now() - timedelta(seconds=late), depth=1)
         waiting = f" The oldest delivery that is due has waited for {longest}."
     if endpoints and not number:
-        yield Error(f"No process delivers them.{waiting}", hint=look_at("worker"))
+        yield Error(f"No process delivers them.{waiting}", hint=look_at("worker", missing=True))
     elif waiting:
         yield Error(f"They are delivered too late.{waiting}", hint=look_at("worker"))
     else:

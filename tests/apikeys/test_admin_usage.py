@@ -287,7 +287,7 @@ def test_admin_reads_which_other_own_workspace_needs_a_look(
     ApiKey.objects.update(expires_at=timezone.now() + timedelta(days=1))
     page = start(acme.admin)
     assert "1 workspace needs a look: Umbrella" in text_of(page)
-    assert f"{umbrella.key} expires soon" in text_of(page).partition("Your other workspaces")[2]
+    assert f"{umbrella.key} expires soon" in text_of(page).partition("Other workspaces of yours")[2]
     assert f"120 × 429 {umbrella.key} was over the limit" in text_of(page)
     assert "for its admins" not in page
     assert page_of(umbrella.key) in page

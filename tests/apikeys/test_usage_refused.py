@@ -523,10 +523,11 @@ def test_log_of_a_key_says_what_became_of_it(
     for tenant in (acme, frozen):  # mistyped, or deleted
         refused(status=401, requests=25, key_prefix=tenant.key.prefix)
     for url in (HISTORY, REFUSED):
+        state = "State Active Last used never Last 30 days 0 requests, 0 refused or failed"
         rest = "Refused in the last 24 hours 100 × 429 , 8 × 404"
         also = rest.replace("8 ×", "25 × 401 of what begins like it, 8 ×")
-        assert f"State Active {also}" in log(sam, acme, url)
-        assert f"State Active Last used never {rest}" in log(ada, acme, url)
+        assert f"{state} {also}" in log(sam, acme, url)
+        assert f"{state} {rest}" in log(ada, acme, url)
     assert "Active Refused at present Frozen is suspended: its keys are ref" in log(sam, frozen)
     ended = "State There is no such key any more"
     assert f"{ended}: whether a program still sends it is not known" in log(ada, frozen)

@@ -33,7 +33,7 @@ def test_documents_admin_shows_nothing_unasked_and_finds_titles_within_a_workspa
     assert shown(sam, f"?q=ahn+0&{within}", DOCUMENTS).result_list == [mine]
     assert shown(ada, "?q=ahn+0", DOCUMENTS).result_list == [mine]
     text = text_of(body(sam.get(f"{DOCUMENTS}?q=zzz&{within}")))
-    assert "Workspace: Acme ✕ Clear all No title of Acme has “zzz”, no recipient" in text
+    assert "Workspace: Acme ✕ Clear all No document of Acme has “zzz” in its title" in text
     # The lease is deleted, and is found by its id alone.
     assert set(shown(ada, "", DOCUMENTS).result_list) == {mine, *others}
     for client in (ada, sam):

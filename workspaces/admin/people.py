@@ -8,6 +8,7 @@ from django.urls import reverse
 from django.utils.html import format_html
 
 from config.console.formatting import isolated
+from config.console.links import LOG, filtered
 from config.console.object_page import Button, Prompt, Refused
 from config.request.context import base_url
 from workspaces import changes, mails
@@ -38,21 +39,14 @@ class ChangeMember(PeoplePage, Button):
     def run(self) -> str | HttpResponse:
         member = self.form.cleaned_data["chosen"]
         promotes = self.request.POST.get("do") == "promote"
-        last = (
-            f"Nothing was changed: {member.user} is the only admin of {self.obj} who can sign in. "
-            "First make another member an admin, or invite one."
-        )
-        if not promotes and self.obj in changes.solely_administered_by(member.user):
-            raise Refused(last)
+        if not promotes:
+            changes.require_another_admin(member)
         if "confirmed" not in self.request.POST:
             return self.ask(self.promotion(member) if promotes else self.removal(member))
         if promotes:
             changes.make_admin(member, by=self.login)
             return f"{member.user} is an admin of {self.obj} now."
-        try:
-            changes.remove_member(member, by=self.login)
-        except changes.LastAdmin:
-            raise Refused(last) from None
+        changes.remove_member(member, by=self.login)
         return f"{member.user} was removed from {self.obj}."
 
     def promotion(self, member: Membership) -> Prompt:
@@ -66,10 +60,11 @@ class ChangeMember(PeoplePage, Button):
     def removal(self, member: Membership) -> Prompt:
         is_own = member.user == self.user
         title = f"Leave {self.obj}" if is_own else f"Remove {member.user} from {self.obj}"
+        kept = 'Keys keep working: revoke those that it may use. <a href="{}">What it has done</a>'
+        done = filtered(LOG, workspace_id__exact=self.obj.pk, person=member.user)
         sentences = [
             "The account stays. From the next click on, it has no access to this workspace.",
-            "Keys that it has created keep working. Revoke those whose text its user may have "
-            "kept.",
+            format_html(kept, done),
         ]
         hidden = [("confirmed", "yes")]
         return Prompt(f"{title}?", title, sentences, danger=True, hidden=hidden)
