@@ -354,7 +354,7 @@ def shape_of(response: Any) -> str:
 
 
 @pytest.mark.parametrize("together", [("admin", "member"), ("operator", "support")])
-def test_admin_pages_fit_and_are_accessible(
+def test_admin_pages_fit_are_accessible_and_change_nothing_when_they_are_opened(
     belongings: Belongings, acme: Tenant, browser: Browser, together: tuple[str, str]
 ) -> None:
     """The browser opens one of several pages that have the same elements."""
@@ -371,6 +371,7 @@ def test_admin_pages_fit_and_are_accessible(
         user = users[who]()
         client = staff.signed_in(user)
         browser.log_in(user)
+        before = database()
         for name, urls in {**pages, "system": [reverse("admin:system")]}.items():
             for url in urls:
                 shape = shape_of(client.get(url))
@@ -378,3 +379,4 @@ def test_admin_pages_fit_and_are_accessible(
                     seen.add(shape)
                     browser.open(url)
                     browser.check_layout(f"{who}-{name}", next(turns))
+        assert database() == before, who
