@@ -19,8 +19,7 @@ def notify_of_keys() -> None:
     since = timezone.now() - timedelta(days=1)
     refused = RefusedRequest.objects.filter(status=401, created_at__gte=since)
     for key in keys.filter(ENDED, pk__in=refused.values("key_id")):
-        what = "A program sent it since, and was refused: give that program another key."
-        text = f"{key} of {key.workspace}: {key.state.label}. {what}"
+        text = f"{key} of {key.workspace}: {key.state.label}. Give its program another key."
         _tell(key, "A key that has ended is used", text)
 
 

@@ -79,7 +79,7 @@ def key_in_log(context: Any, id: UUID) -> dict[str, Any]:
     rows = report.refused_within(days=1).filter(visible, key_prefix=prefix)
     kinds = report.kinds(rows, "status", "key_prefix", "key_id")
     own = not scope.everything
-    warnings = refused_of(visible & Q(key_id=id), own=own)
+    warnings = refused_of(visible & Q(key_id=id), own=own) if key else []
     usage = report.total(report.by_day(KeyUsage.objects.filter(visible, key_id=id)))
     return {"key": key, "own": own, "usage": usage, "refused": kinds, "warnings": warnings}
 

@@ -8,6 +8,7 @@ from uuid import UUID
 from django import forms
 from django.apps import apps
 from django.contrib import admin
+from django.db.models import Q
 from django.http import HttpRequest
 from django.template.defaultfilters import pluralize
 from django.template.loader import render_to_string
@@ -15,6 +16,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.text import capfirst
 
+from apikeys.models import ApiKey
 from apikeys.usage import report
 from apikeys.usage.models import KeyUsage, RefusedRequest
 from audit.logs import LogAdmin
@@ -79,7 +81,8 @@ class RefusedRequestAdmin(LogAdmin):
 
     def needs_a_look(self, request: HttpRequest) -> Iterable[tuple[UUID, str, SafeString]]:
         scope = scope_of(request)
-        return report.needs_a_look(scope.visible(), own=not scope.everything)
+        known = Q(key_id__in=ApiKey.objects.values("pk"))  # of a deleted one, nothing is known
+        return report.needs_a_look(scope.visible() & known, own=not scope.everything)
 
     def health(self, request: HttpRequest) -> dict[str, list[str]]:
         """By part, what has failed in the last minutes; and what a check has found well since."""

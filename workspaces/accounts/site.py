@@ -20,8 +20,6 @@ from workspaces.accounts.sign_in import ConfirmPassword, EnterCode, SignIn
 from workspaces.accounts.throttle import takes_password
 from workspaces.models import Membership
 
-MOST_SEARCHED = 5  # other workspaces of an admin
-
 
 class Site(ConsoleSite):
     def get_urls(self) -> list[URLPattern | URLResolver]:
@@ -58,12 +56,12 @@ class Site(ConsoleSite):
         return remembered
 
     def in_turn(self, request: HttpRequest) -> Iterator[None]:
-        """For a search: the workspaces of an admin are looked at in turn, the present one first."""
+        """For a search: an admin looks at the present workspace, then at five others in turn."""
         scope = scope_of(request)
         present = scope.workspace
         yield
         if present and not scope.everything:
-            for other in scope.own.exclude(pk=present.pk).order_by("name", "id")[:MOST_SEARCHED]:
+            for other in scope.own.exclude(pk=present.pk).order_by("name", "id")[:5]:
                 scope.workspace = other
                 yield
             scope.workspace = present

@@ -61,10 +61,9 @@ class ChangeMember(PeoplePage, Button):
         is_own = member.user == self.user
         title = f"Leave {self.obj}" if is_own else f"Remove {member.user} from {self.obj}"
         kept = 'Keys keep working: revoke those that it may use. <a href="{}">What it has done</a>'
-        done = filtered(LOG, workspace_id__exact=self.obj.pk, person=member.user)
         sentences = [
             "The account stays. From the next click on, it has no access to this workspace.",
-            format_html(kept, done),
+            format_html(kept, filtered(LOG, workspace_id__exact=self.obj.pk, person=member.user)),
         ]
         hidden = [("confirmed", "yes")]
         return Prompt(f"{title}?", title, sentences, danger=True, hidden=hidden)

@@ -56,8 +56,7 @@ class SwitchTo(Button):
         return Workspace.objects.administered_by(self.user).contains(self.obj)
 
     def run(self) -> HttpResponse:
-        """The workspace of an opened page is looked at from then on."""
-        return HttpResponseRedirect(reverse("admin:index"))
+        return HttpResponseRedirect(reverse("admin:index"))  # of the workspace of this page
 
 
 @admin.register(Workspace)
