@@ -50,9 +50,8 @@ class ApiKeyAdmin(ScopedAdmin):
 
     def rows(self, request: HttpRequest) -> QuerySet[ApiKey]:
         """As pages show them: "dtd_7b28Xd2k… CRM"; the box finds any part of that."""
-        keys: QuerySet[ApiKey] = (
-            super().rows(request).annotate(shown=Concat("prefix", Value("… "), "name"))
-        )
+        shown = Concat("prefix", Value("… "), "name")
+        keys: QuerySet[ApiKey] = super().rows(request).annotate(shown=shown)
         return keys.select_related("workspace", "created_by", "revoked_by", "replaced_by")
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
@@ -75,14 +74,17 @@ class ApiKeyAdmin(ScopedAdmin):
         }
 
     def needs_a_look(self, request: HttpRequest) -> Iterable[tuple[UUID, str, SafeString]]:
-        for key in self.ending(request, own_scope(request).visible())[: report.MOST]:
+        scope = own_scope(request)
+        others = scope.own.exclude(pk=scope.workspace.pk)
+        for other in others.exclude(suspended=False, plan__in=WITH_API)[: report.MOST]:
+            yield from ((other.pk, other.name, why) for why in refusals(other))
+        for key in self.ending(request, scope.visible())[: report.MOST]:
             yield key.workspace_id, key.workspace.name, sentence("expires", key=key)
 
-    def ending(self, request: HttpRequest, of: Q) -> QuerySet[ApiKey]:
+    def ending(self, request: HttpRequest, of: Q) -> Any:
         """Those of these keys that end soon, or are used though they were rolled."""
         keys: Any = self.rows(request).filter(of).order_by("expires_at", "-created_at")
-        ending: QuerySet[ApiKey] = keys.expiring() | keys.used_since_rolled()
-        return ending
+        return keys.expiring() | keys.used_since_rolled()
 
     def panels(self, request: HttpRequest) -> list[SafeString]:
         """Thirty days of the workspace, and of the keys that are used most."""

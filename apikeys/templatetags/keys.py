@@ -32,7 +32,7 @@ def sentence(name: str, **context: Any) -> SafeString:
     return SafeString(render_to_string(f"admin/apikeys/texts/{name}.html", context).strip())
 
 
-def refusals(workspace: Workspace) -> list[str]:
+def refusals(workspace: Workspace) -> list[SafeString]:
     """Why the keys of the workspace are refused, if they are."""
     why = access_warning(workspace)
     return [Bad(sentence("refused", why=why, workspace=workspace))] if why else []

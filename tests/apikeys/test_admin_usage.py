@@ -302,6 +302,9 @@ def test_admin_reads_which_other_own_workspace_needs_a_look(
     assert "over the limit" in page
     listed = html(ada.get(staff.WORKSPACES))
     assert re.findall('aria-label="Switch to (.+?)"', listed) == ["Acme"]  # the other is opened
+    acme.workspace.suspended = True
+    acme.workspace.save()
+    assert "Acme is suspended" in text_of(html(ada.get(staff.START)))
 
 
 def test_start_page_of_support_has_the_refused_requests_of_24_hours(acme: Tenant) -> None:
