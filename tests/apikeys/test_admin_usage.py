@@ -367,7 +367,7 @@ def test_start_pages_say_what_has_just_failed(acme: Tenant, umbrella: Tenant, de
     """Until the checks have looked again."""
     sam, not_theirs = staff.support(), "The fault is the service’s: you need not do anything."
     for minutes, when in ((3, ""), (0, "just now")):
-        fields = {"status": 503, "reason": "object storage is gone"}
+        fields = {"status": 503, "reason": "object storage was out of reach"}
         refused(**of_key(acme, **fields), created_at=timezone.now() - timedelta(minutes=minutes))
         for user, of, text in ((acme.admin, "", not_theirs), (sam, " of Acme", "The reason then")):
             page = text_of(start(user))
@@ -377,8 +377,12 @@ def test_start_pages_say_what_has_just_failed(acme: Tenant, umbrella: Tenant, de
     refused(**of_key(acme, status=500))
     for page in (start(sam), html(desk.get(reverse("admin:system")))):
         assert text_of(page).count("Requests of Acme failed") == 2
-    refused(status=503, reason="timeout", created_at=timezone.now() - timedelta(minutes=2))
+    refused(
+        status=503, reason="the database: timeout", created_at=timezone.now() - timedelta(minutes=2)
+    )
     assert "failed 2 minutes ago with status 503 . It works again" in text_of(start(sam))
+    refused(status=503, reason="object storage: object a.pdf: HTTP 404")
+    assert "failed just now with status 503 . The reason then" in text_of(start(sam))
 
 
 def test_part_of_the_start_page_fails_alone(acme: Tenant, monkeypatch: pytest.MonkeyPatch) -> None:
