@@ -28,7 +28,8 @@ COLOURS = {  # from left to right
 def panel(workspace: Workspace) -> SafeString:
     rows = DocumentCount.objects.filter(workspace_id=workspace.pk).values_list("status")
     counts = dict(rows.annotate(sum=Sum("count")))
-    parts, total = list[tuple[Any, ...]](), 0
+    parts: list[tuple[Any, ...]] = []  # where each begins, its number, text, colour and URL
+    total = 0
     for status, colour in COLOURS.items():
         if number := counts.get(status):
             url = filtered(DOCUMENTS, status=status)

@@ -125,8 +125,8 @@ def day_panel(most: Any) -> SafeString:
 
 def colour_of(row: RefusedRequest) -> str:
     """Of a kind of refused requests: "quiet" if it is over, or nobody has to act."""
-    # A check says within a minute that a part works again.
-    is_over = row.last_at < timezone.now() - timedelta(minutes=1 if row.status == 503 else 5)
+    minutes = 1 if row.status == 503 else 5  # a check soon says that a part works again
+    is_over = row.last_at < timezone.now() - timedelta(minutes=minutes)
     if row.status == 401 and row.key_id:  # of an ended key, somebody has to act later too
         return "warn" if is_over else "bad"
     if is_over or row.status in (402, 403):

@@ -99,13 +99,13 @@ def _foreign(signed: Newest) -> str:
     return ""
 
 
-_LEAF = f"{TRUSTED} SELECT index, hash FROM public.audit_leaf WHERE entry_id = ANY(%s)"  # noqa: S608 - made of constants
+_LEAF = f"{TRUSTED} SELECT index, hash FROM public.audit_leaf WHERE entry_id = %s"  # noqa: S608 - made of constants
 
 
 def leaf_of(entry: AuditEntry) -> tuple[int | None, bool]:
     """Its leaf, None if it is not sealed, and whether what was read of it still matches that."""
     with connection.cursor() as cursor:
-        cursor.execute(_LEAF, [[entry.pk]])
+        cursor.execute(_LEAF, [entry.pk])
         cursor.nextset()
         found = cursor.fetchone()
     if found is None:

@@ -89,7 +89,7 @@ class LogFilter(forms.Form):
     def __init__(self, data: Mapping[str, Any]) -> None:
         """A button keeps the period that is shown; days that are typed replace it."""
         typed = data.get("since") or data.get("until")
-        super().__init__({name: data[name] for name in data if not (typed and name == "within")})
+        super().__init__({**data, "within": ""} if typed else data)
 
     def condition(self) -> Q:
         first, end = self.bounds()

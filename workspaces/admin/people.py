@@ -39,8 +39,6 @@ class ChangeMember(PeoplePage, Button):
     def run(self) -> str | HttpResponse:
         member = self.form.cleaned_data["chosen"]
         promotes = self.request.POST.get("do") == "promote"
-        if not promotes:
-            changes.require_another_admin(member)
         if "confirmed" not in self.request.POST:
             return self.ask(self.promotion(member) if promotes else self.removal(member))
         if promotes:
@@ -58,9 +56,10 @@ class ChangeMember(PeoplePage, Button):
         return Prompt(f"{title}?", title, [text], hidden=[("confirmed", "yes"), ("do", "promote")])
 
     def removal(self, member: Membership) -> Prompt:
+        changes.require_another_admin(member)
         is_own = member.user == self.user
         title = f"Leave {self.obj}" if is_own else f"Remove {member.user} from {self.obj}"
-        kept = 'Keys keep working: revoke those that it may use. <a href="{}">What it has done</a>'
+        kept = 'All keys keep working: revoke those that it may have. <a href="{}">What it did</a>'
         sentences = [
             "The account stays. From the next click on, it has no access to this workspace.",
             format_html(kept, filtered(LOG, workspace_id__exact=self.obj.pk, person=member.user)),

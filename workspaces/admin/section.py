@@ -3,6 +3,7 @@
 import re
 from itertools import chain
 from typing import Any
+from uuid import UUID
 
 from django.contrib import admin
 from django.db.models import Q, QuerySet
@@ -56,7 +57,7 @@ class SwitchTo(Button):
         return Workspace.objects.administered_by(self.user).contains(self.obj)
 
     def run(self) -> HttpResponse:
-        return HttpResponseRedirect(reverse("admin:index"))  # of the workspace of this page
+        return HttpResponseRedirect(reverse("admin:index"))  # of this workspace from now on
 
 
 @admin.register(Workspace)
@@ -116,6 +117,5 @@ class WorkspaceAdmin(SectionAdmin):
             return super().find(request, kind, text)
         begins = Q(name__istartswith=text)
         if re.fullmatch("[0-9a-f]{8}", text):  # as beside names that several have
-            first, last = (f"{text}-{'-'.join([digit * 4] * 3)}-{digit * 12}" for digit in "0f")
-            begins |= Q(pk__range=(first, last))
+            begins |= Q(pk__range=(UUID(text + "0" * 24), UUID(text + "f" * 24)))
         return self.url_of_found(self.get_queryset(request).filter(begins), text)
