@@ -48,9 +48,6 @@ class Scope:
                 raise Http404
         return self.own.order_by("name", "id").first()
 
-    def __bool__(self) -> bool:
-        return self.everything or self.workspace is not None
-
     def is_own(self, workspace_id: UUID | None) -> bool:
         if self.workspace is not None and self.workspace.pk == workspace_id:
             return True
@@ -82,12 +79,12 @@ def scope_of(request: HttpRequest) -> Scope:
     if scope is None:
         user = request_user(request)
         workspaces: Any = apps.get_model("workspaces", "Workspace")  # whose app is above this one
-        sent = request.POST.get("workspace", "")  # with a form that was opened earlier
         scope = Scope(
             workspaces.objects.administered_by(user),
             everything=has_right(user, READ_ALL),
             asked=request.GET.get(WORKSPACE, ""),
-            last=sent or request.get_signed_cookie(COOKIE, "", salt=COOKIE) or "",
+            last=request.POST.get("workspace", "")  # of a form that was opened earlier
+            or str(request.get_signed_cookie(COOKIE, "", salt=COOKIE)),
         )
         request.audit_scope = scope  # type: ignore[attr-defined]
     return scope
@@ -154,8 +151,7 @@ class ScopedAdmin(SectionAdmin):
 
 
 def remember(request: HttpRequest, response: HttpResponseBase) -> None:
-    """From now on, the user looks at the workspace of this page, if a person has asked for it."""
+    """From now on, the user looks at the workspace of this page; `console.js` keeps it in a tab."""
     scope: Any = getattr(request, "audit_scope", None)
-    workspace = scope and vars(scope).get("workspace")  # None if no view has asked which it is
-    if workspace and "Unattended" not in request.headers:  # which `console.js` sends
+    if workspace := scope and vars(scope).get("workspace"):  # None if no view has asked which it is
         set_cookie(response, COOKIE, str(workspace.pk), salt=COOKIE)

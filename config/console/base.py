@@ -169,8 +169,8 @@ class SectionAdmin(admin.ModelAdmin):  # type: ignore[type-arg] # generic only i
 
 
 def set_cookie(response: HttpResponseBase, name: str, value: str, **options: Any) -> None:
-    """Sets a signed cookie of the admin, which no script reads."""
-    options |= {"secure": settings.SESSION_COOKIE_SECURE, "httponly": True, "samesite": "Lax"}
+    """Sets a signed cookie for the console."""
+    options |= {"secure": settings.SESSION_COOKIE_SECURE, "samesite": "Lax"}
     response.set_signed_cookie(name, value, path=reverse("admin:index"), **options)
 
 

@@ -51,7 +51,7 @@ def test_operator_sets_up_a_second_factor_and_signs_in_with_it(browser: Browser)
     device = TOTPDevice.objects.get()
     enter_code(browser, code(device))
     browser.check_layout("recovery-codes")
-    assert len(browser.find("#secret").text.splitlines()) == recovery_codes.CODES
+    assert len(browser.find(".secret").text.splitlines()) == recovery_codes.CODES
     browser.click("I have copied the recovery codes")
 
     browser.follow(browser.find(".account"))

@@ -41,7 +41,7 @@ def invite(client: Client, workspace: Workspace, email: str = EVE) -> Any:
 def link(acme: Tenant, email: str = EVE) -> str:
     """The link that an invitation shows to an operator, without a mail server."""
     html = body(invite(staff.signed_in(staff.operator()), acme.workspace, email))
-    [found] = re.findall(r'<pre class="secret" id="secret">http://testserver(\S+)</pre>', html)
+    [found] = re.findall(r'<pre class="copyable secret"[^>]*>http://testserver(\S+)</pre>', html)
     return str(found)
 
 

@@ -17,7 +17,7 @@ MAX_AGE = 365 * 24 * 60 * 60  # seconds after the last sign-in
 
 def remember(response: HttpResponseBase, user: User) -> None:
     value = f"{user.pk}-{user.get_session_auth_hash()}"
-    set_cookie(response, COOKIE, value, max_age=MAX_AGE)
+    set_cookie(response, COOKIE, value, max_age=MAX_AGE, httponly=True)
 
 
 def account_in(request: HttpRequest) -> str:

@@ -4,7 +4,7 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib.auth import SESSION_KEY
-from django.http import HttpRequest, HttpResponseBase, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpResponseRedirect
 from django.urls import URLPattern, URLResolver, path, reverse
 from django.utils.decorators import method_decorator
 
@@ -84,6 +84,9 @@ class Site(ConsoleSite):
         if context["has_permission"]:
             scope = scope_of(request)
             context["looked_at"] = scope.workspace if len(scope.own[:2]) > 1 else None
+            response = HttpResponse()
+            remember(request, response)
+            context["cookie"] = response.cookies.output(header="")
         return context
 
     def index(self, request: HttpRequest, extra_context: Any = None) -> Any:

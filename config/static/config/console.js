@@ -1,29 +1,48 @@
 // Buttons that copy a text, forms that are sent once, and pages that stay up to date.
 "use strict";
 
-function copied(source) {
-  window.getSelection().selectAllChildren(source);
-  return document.execCommand("copy"); // of the two ways, this one needs no TLS
-}
-
 function offerCopies() {
-  for (const text of document.querySelectorAll("code.copyable")) {
+  for (const text of document.querySelectorAll(".copyable")) {
     const button = document.createElement("button");
-    const ariaLabel = `Copy ${text.textContent}`;
-    Object.assign(button, { type: "button", className: "copy", textContent: "Copy", ariaLabel });
+    const { what, button: className = "copy" } = text.dataset;
+    const textContent = what ? `Copy the ${what}` : "Copy";
+    const ariaLabel = what ? textContent : `Copy ${text.textContent}`;
+    Object.assign(button, { type: "button", className, textContent, ariaLabel });
     button.addEventListener("click", () => {
-      button.textContent = copied(text) ? "Copied" : "Selected";
+      window.getSelection().selectAllChildren(text);
+      const done = document.execCommand("copy"); // of the two ways, this one needs no TLS
+      button.ariaLabel = button.textContent = done ? "Copied" : "Selected";
     });
     text.after(button);
   }
 }
 offerCopies();
 
+// A secret is copied next, also by the keyboard. It is not in the page that a browser keeps in memory
+// for its back and forward buttons.
+document.querySelector(".secret + button")?.focus();
+window.addEventListener("pagehide", () => {
+  for (const secret of document.querySelectorAll(".secret")) {
+    secret.textContent = "It cannot be shown again.";
+  }
+});
+
 // A double click must not send such a form twice: only the first response shows the secret.
 // A page from the back/forward cache can be sent again; the server then says that it was.
 const once = document.querySelector("form[data-once]");
 once?.addEventListener("submit", () => once.toggleAttribute("inert", true));
 window.addEventListener("pageshow", () => once?.toggleAttribute("inert", false));
+
+// Each tab keeps the workspace that it shows: what is done in it is not of another tab's.
+function keepWorkspace() {
+  const shown = document.querySelector("[data-cookie]"); // of an admin of several
+  if (shown) {
+    document.cookie = shown.dataset.cookie;
+  }
+}
+for (const event of ["pointerdown", "keydown", "beforeunload"]) {
+  window.addEventListener(event, keepWorkspace, true);
+}
 
 // While something is due, the page looks for it, for a minute; the start page and System look each
 // minute for what is wrong. Both do so while the page is seen, and nobody does something in it.
@@ -36,13 +55,14 @@ setInterval(async () => {
     return;
   }
   looked = isOld ? Date.now() : looked;
+  keepWorkspace();
   const response = await fetch(location.href, { headers: { Unattended: "yes" } }).catch(() => null);
-  const text = response?.ok && (await response.text());
-  const page = new DOMParser().parseFromString(text || "", "text/html");
-  if (response?.redirected || (text && page.title !== document.title)) {
-    return location.reload(); // to sign in again, or to look at another workspace
+  if (response?.redirected) {
+    return location.reload(); // to sign in again
   }
+  const text = response?.ok && (await response.text());
   if (text && isSeen() && (isOld || !text.includes("data-live"))) {
+    const page = new DOMParser().parseFromString(text, "text/html");
     const messages = document.querySelectorAll("#messages"); // the server says each once
     document.querySelector("main").replaceChildren(...messages, ...page.querySelector("main").children);
     localise();
