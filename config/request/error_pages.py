@@ -6,6 +6,7 @@ from django.conf import settings
 from django.core.exceptions import DisallowedHost
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.template.loader import render_to_string
 from django.urls import reverse
 from django.views import defaults
 from django.views.decorators.cache import never_cache
@@ -62,11 +63,10 @@ def server_error(request: HttpRequest) -> HttpResponse:
     if _gets_json(request):
         return error_response(request, error)
     request.notes.error = error  # type: ignore[attr-defined]
-    response: HttpResponse = defaults.server_error(request)
-    response.status_code = error.status_code
-    if isinstance(error, Unavailable):
-        response["Retry-After"] = error.headers["Retry-After"]
-    return response
+    if not isinstance(error, Unavailable):
+        return defaults.server_error(request)
+    headers = {"Retry-After": error.headers["Retry-After"]}
+    return HttpResponse(render_to_string("503.html"), status=503, headers=headers)
 
 
 def _gets_json(request: HttpRequest) -> bool:
