@@ -102,7 +102,7 @@ class Invite(PeoplePage):
         if mailed:
             facts = {"link": link, "invitation": invitation, "days": invitations.DAYS}
             mails.send([email], f"Invitation to {self.obj}", INVITATION, facts)
-            return f"An e-mail with the link is on its way to {email}."
+            return f"An e-mail with the link goes to {email}, usually within seconds."
         works = "It works once, within {} days, and makes its user admin of {}."
         return self.render_page(
             "admin/secret.html",
