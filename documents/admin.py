@@ -24,7 +24,7 @@ from documents.api.objects import ASKED, progress
 from documents.evidence.views import EvidenceFile
 from documents.models import Document, DocumentStatus, Recipient, RecipientStatus
 from documents.overview import COLOURS, panel
-from documents.timeline import MOST, downloads, entries_of, timeline
+from documents.timeline import MOST, SHOWN, downloads, entries_of, timeline
 
 VIEW = "documents.view_document"  # a permission of the group Support
 # A recipient's circle: its colour and its sign.
@@ -64,7 +64,7 @@ class DocumentPage(ObjectPage):
             "people": [(each, *circle(each), since(each)) for each in recipients],
             "in_order": document.signing_order == Document.SigningOrder.SEQUENTIAL,
             "timeline": timeline(self.request, document, recipients, entries),
-            "downloads": list(downloads(self.request, entries)),
+            "downloads": list(downloads(self.request, entries))[:SHOWN],
             "most": MOST if len(entries) == MOST else None,
             "log_url": filtered(
                 LOG, workspace_id__exact=document.workspace_id, document_id__exact=document.pk

@@ -45,15 +45,15 @@ def entries_of(request: HttpRequest, document: Document) -> list[AuditEntry]:
 
 
 def downloads(request: HttpRequest, entries: Iterable[AuditEntry]) -> Iterator[dict[str, Any]]:
-    """Those of each key, the last one first; `origin` is the address and the program of that."""
-    by_key = defaultdict(list)
+    """Those of each key and `origin`, its address and program; of those, the last one."""
+    found = defaultdict(list)
     for entry in entries:
         if entry.action == Action.DOCUMENT_DOWNLOADED:
-            by_key[entry.key_id].append(entry)
-    for found in by_key.values():
-        last = found[0]
-        origin = ", ".join(filter(None, (last.address, last.user_agent.partition(" ")[0])))
-        yield {"key": _key(request, last), "origin": origin, "last": last, "times": len(found)}
+            program = entry.user_agent.partition(" ")[0]
+            found[entry.key_id, ", ".join(filter(None, (entry.address, program)))].append(entry)
+    for (_, origin), (last, *others) in found.items():
+        times = 1 + len(others)
+        yield {"key": _key(request, last), "origin": origin, "last": last, "times": times}
 
 
 def timeline(
