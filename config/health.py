@@ -22,7 +22,7 @@ from django.views.decorators.http import require_safe
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
 from config.api.responses import json_response
-from config.checks import SECONDS, asked
+from config.checks import LOST, SECONDS, asked
 from config.connections import part_limits
 
 logger = logging.getLogger(__name__)
@@ -108,8 +108,10 @@ class Checks(NamedTuple):
     running: bool = False  # a newer result is not there yet
 
     def of(self, *parts: str) -> "Checks":
-        """Only what concerns these parts, or says that the checks have failed."""
-        problems = [each for each in self.problems if each.obj in {*parts, FAILED}]
+        """What concerns these parts and all workspaces, or says that the checks have failed."""
+        problems = [
+            each for each in self.problems if each.obj in {*parts, FAILED} and each.id != LOST
+        ]
         return self._replace(problems=problems, well=[each for each in self.well if each in parts])
 
 

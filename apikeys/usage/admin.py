@@ -23,7 +23,7 @@ from audit.logs import LogAdmin
 from audit.scope import scope_of
 from config import health
 from config.api.errors import ApiError
-from config.checks import FILES
+from config.checks import FILES, LOST
 from config.console import lists
 from config.console.base import request_user
 from config.console.formatting import Bad, Quiet, clock_tag, isolated, with_times
@@ -33,8 +33,9 @@ from config.templatetags.console import copyable
 from workspaces.permissions import is_operator
 
 RESPONSES = "errors of the last 5 minutes"  # looked at by the start page
-# The parts whose checks say when it is over, by the reasons of 503s; no check sees a lost file.
-CHECKED = {"object storage was out of reach": FILES, "the database": "database"}
+# The parts whose checks say when it is over, by the reasons of 503s.
+CHECKED = {"object storage was out of reach": FILES, "object storage": FILES}
+CHECKED["the database"] = "database"
 STATUSES = sorted({each.status_code for each in ApiError.__subclasses__()})
 
 
@@ -92,6 +93,9 @@ class RefusedRequestAdmin(LogAdmin):
         checks = health.checks()
         rows = report.faults(report.refused_within(minutes=5).filter(scope.condition()))
         found: dict[str, list[str]] = {} if rows else {RESPONSES: []}
+        if any(each.id == LOST for each in checks.problems):  # until it can be read again
+            missed = report.refused_within(days=1).filter(reason__startswith="object storage")
+            rows += report.faults(missed.filter(scope.condition()))
         for row in reversed(rows):  # the most stay
             part = CHECKED.get(row.reason.partition(":")[0], RESPONSES)
             is_over = part in checks.well and row.last_at < checks.at

@@ -1,5 +1,6 @@
 """`check --deploy --database default`: what it finds; and the page System, which has the same."""
 
+import io
 import os
 import re
 import socket
@@ -30,6 +31,7 @@ from audit.models import Action, AuditEntry
 from audit.monitoring import audit_log, backup
 from config import checks, health
 from config.checks import HOUSEKEEPING, operation, redis
+from documents import storage
 from events.webhooks import monitoring
 from tests.support import factories, seals, staff, webhooks
 from tests.support.cast import text_of
@@ -194,6 +196,33 @@ def test_pages_say_once_and_in_plain_words_that_object_storage_does_not_respond(
     over = "Requests failed just now with status 503 . It works again: nothing to do."
     assert (over in start, well in start) == (True, True)
     assert "errors of the last 5 minutes" not in start
+
+
+@pytest.mark.usefixtures("transactional_db")  # the checks have a thread of their own
+def test_file_that_a_download_did_not_get_is_missed_until_it_is_there_again(
+    acme: Tenant, umbrella: Tenant, desk: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By operators, support staff and admins of its workspace, though object storage responds."""
+    monkeypatch.setattr(health, "KEPT", timedelta(0))
+    clients = [*map(staff.signed_in, (umbrella.admin, acme.admin, staff.support())), desk]
+    document = factories.document(acme.workspace, content=factories.pdf("Lost", 1))
+    key = document.original.object_key
+    content = b"".join(storage.read(key))
+    storage.delete([key])
+    path = f"/api/v1/documents/{document.pk}/download"
+    reason = f"object storage: object {key}: HTTP 404"
+    at = timezone.now() - timedelta(hours=2)
+    refused(status=503, reason=reason, path=path, workspace_id=acme.workspace.pk, created_at=at)
+    lost = "Requests failed 2 hours ago with status 503"
+    missing = f"Documents' files: The original file of document {document.pk} cannot be read."
+    pages = [unescape(text_of(body(each.get(START)))) for each in clients]
+    assert not any("documents' files" in page for page in pages)
+    assert [lost in page for page in pages] == [False, True, False, False]
+    assert [missing in page for page in pages] == [False, False, True, True]
+    storage.save(io.BytesIO(content), key)
+    pages = [unescape(text_of(body(each.get(START)))) for each in clients]
+    assert all("documents' files" in page for page in pages)
+    assert [each for each in pages if lost in each or missing in each] == []
 
 
 def test_pages_name_the_part_that_is_silent_and_keep_what_was_found_before(
