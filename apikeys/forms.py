@@ -5,7 +5,6 @@ from django.utils import timezone
 
 from apikeys import keys
 from config.console.object_page import OnceForm
-from workspaces.forms import OwnWorkspaceForm
 
 NEVER = "never"
 EXPIRY = [("90", "In 90 days"), ("365", "In a year"), (NEVER, "Never")]
@@ -33,7 +32,7 @@ class ExpiryForm(OnceForm):
         return None if days == NEVER else timezone.now() + timedelta(days=int(days))
 
 
-class NewKeyForm(OwnWorkspaceForm, ExpiryForm):
+class NewKeyForm(ExpiryForm):
     name = forms.CharField(
         max_length=keys.NAME_LENGTH,
         help_text="Such as “CRM sync”. It cannot be changed later.",

@@ -79,12 +79,14 @@ def scope_of(request: HttpRequest) -> Scope:
     if scope is None:
         user = request_user(request)
         workspaces: Any = apps.get_model("workspaces", "Workspace")  # whose app is above this one
+        own = workspaces.objects.administered_by(user)
+        if sent := request.POST.get("workspace"):  # a form is of the one that it was opened in
+            own = own.filter(pk=parsed(sent))
         scope = Scope(
-            workspaces.objects.administered_by(user),
+            own,
             everything=has_right(user, READ_ALL),
             asked=request.GET.get(WORKSPACE, ""),
-            last=request.POST.get("workspace", "")  # of a form that was opened earlier
-            or str(request.get_signed_cookie(COOKIE, "", salt=COOKIE)),
+            last=str(request.get_signed_cookie(COOKIE, "", salt=COOKIE)),
         )
         request.audit_scope = scope  # type: ignore[attr-defined]
     return scope

@@ -2,11 +2,9 @@ import unicodedata
 from typing import Any
 
 from django import forms
-from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.db.models import QuerySet
 
-from config.console.object_page import OnceForm
 from config.request.redaction import contains_raw_key
 from workspaces import mails
 from workspaces.models import LOGIN_LENGTH, Membership, Workspace
@@ -105,24 +103,3 @@ class ChosenForm(forms.Form):
         field: Any = self.fields["chosen"]
         field.queryset = rows
         field.error_messages |= {"required": gone, "invalid_choice": gone}
-
-
-class OwnWorkspaceForm(OnceForm):
-    """Something new in the workspace that was looked at when the form was opened."""
-
-    workspace = forms.ModelChoiceField(
-        Workspace.objects.none(),
-        widget=forms.HiddenInput,
-        error_messages={"invalid_choice": "You are no admin of this workspace any more."},
-    )
-
-    def __init__(self, *args: Any, by: User, workspace: Workspace, **kwargs: Any) -> None:
-        kwargs["initial"] = {**kwargs.get("initial", {}), "workspace": workspace.pk}
-        super().__init__(*args, by=by, **kwargs)
-        own: Any = self.fields["workspace"]
-        own.queryset = Workspace.objects.administered_by(by)
-        self.looked_at = workspace
-
-    def facts(self) -> dict[str, str]:
-        sent = getattr(self, "cleaned_data", {}).get("workspace")
-        return {"Workspace": (sent or self.looked_at).name}

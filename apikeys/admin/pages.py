@@ -77,6 +77,9 @@ class NewKey(ActionPage):
     def check(self) -> None:
         require_plan(self.workspace)
 
+    def form_arguments(self) -> dict[str, Any]:
+        return {"by": self.user}
+
     def issue(self, **new: Any) -> tuple[ApiKey, str]:
         raise NotImplementedError
 
@@ -105,20 +108,17 @@ class CreateKey(NewKey):
     form_class = NewKeyForm
     done = "API key created"
 
-    def form_arguments(self) -> dict[str, Any]:
-        return {"by": self.user, "workspace": self.workspace}
-
     def prompt(self) -> Prompt:
         return Prompt(
             title="Create an API key",
             button="Create the key",
             warnings=refusals(self.workspace),
-            facts=self.form.facts(),
+            workspace=self.workspace,
         )
 
     def issue(self, **new: Any) -> tuple[ApiKey, str]:
-        values = self.form.cleaned_data
-        return ApiKey.objects.issue(workspace=values["workspace"], name=values["name"], **new)
+        name = self.form.cleaned_data["name"]
+        return ApiKey.objects.issue(workspace=self.workspace, name=name, **new)
 
 
 class RollKey(NewKey):
@@ -130,9 +130,6 @@ class RollKey(NewKey):
         super().check()
         if self.obj.state.has_ended:
             raise Refused(sentence("has_ended", key=self.obj))
-
-    def form_arguments(self) -> dict[str, Any]:
-        return {"by": self.user}
 
     def prompt(self) -> Prompt:
         warnings = refusals(self.workspace)

@@ -4,7 +4,7 @@ They are class-based views. A section has them in its `pages`.
 """
 
 import uuid
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from django import forms
@@ -92,7 +92,7 @@ class Prompt(NamedTuple):
     sentences: Iterable[str] = ()
     warnings: Iterable[str] = ()
     danger: bool = False  # it cannot be undone easily
-    facts: Mapping[str, str] = {}  # rows above the form
+    workspace: Any = None  # that the form is of
     hidden: Iterable[tuple[str, Any]] = ()  # fields
 
 

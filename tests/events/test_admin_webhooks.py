@@ -38,7 +38,7 @@ def create(client: Client, **fields: Any) -> Any:
 
 
 def raw_of(response: Any) -> str:
-    [raw] = re.findall(r'id="secret">(whsec_[A-Za-z0-9+/=]+)<', body(response))
+    [raw] = re.findall(r'class="copyable secret"[^>]*>(whsec_[A-Za-z0-9+/=]+)<', body(response))
     return str(raw)
 
 

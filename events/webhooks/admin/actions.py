@@ -49,7 +49,7 @@ class CreateEndpoint(ActionPage):
     form_class = NewEndpointForm
 
     def form_arguments(self) -> dict[str, Any]:
-        return {"by": self.user, "workspace": own_scope(self.request).workspace}
+        return {"by": self.user}
 
     def prompt(self) -> Prompt:
         return Prompt(
@@ -57,12 +57,13 @@ class CreateEndpoint(ActionPage):
             button="Create the webhook",
             warnings=refusals(self.request),
             sentences=["The next page shows a secret, once. Have a safe place for it at hand."],
-            facts=self.form.facts(),
+            workspace=own_scope(self.request).workspace,
         )
 
     def run(self) -> HttpResponse:
+        new = {"workspace": own_scope(self.request).workspace, **self.form.cleaned_data}
         try:
-            self.obj, raw = services.create(by=self.user, **self.form.cleaned_data)
+            self.obj, raw = services.create(by=self.user, **new)
         except IntegrityError:
             raise Refused(
                 "Nothing was created: this form has already created its webhook. A secret is "

@@ -1,8 +1,9 @@
 from django import forms
 
+from config.console.object_page import OnceForm
 from events.models import EventType
 from events.webhooks import policy, targets
-from workspaces.forms import OwnWorkspaceForm, TextField
+from workspaces.forms import TextField
 
 
 class EndpointForm(forms.Form):
@@ -27,5 +28,5 @@ class EndpointForm(forms.Form):
     )
 
 
-class NewEndpointForm(OwnWorkspaceForm, EndpointForm):
-    """Also names its workspace, and creates at most one."""
+class NewEndpointForm(OnceForm, EndpointForm):
+    """Creates at most one."""
