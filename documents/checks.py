@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from config.checks import FILES, asks_service, words_of
 from documents import storage
-from documents.models import FILE_TYPES, Document
+from documents.models import Document
 
 HINT = "Check `S3_ENDPOINT_URL`, `S3_BUCKET`, `S3_REGION` and the keys."
 MOST = 5  # requests whose files are asked for again
@@ -45,21 +45,17 @@ def bucket() -> list[CheckMessage]:
 def lost_files() -> Iterator[CheckMessage]:
     """Asks again for the files of documents whose downloads failed within 24 hours."""
     refusals: Any = apps.get_model("usage", "RefusedRequest")  # neither app imports the other
-    failed = refusals.objects.filter(
-        created_at__gte=timezone.now() - timedelta(days=1),
-        status=503,
-        reason__startswith="object storage",
-    )
-    paths = failed.order_by("path").values_list("path", flat=True).distinct()[:MOST]
-    ids = re.findall("/documents/([0-9a-f-]{36})/download", " ".join(paths))
+    since = timezone.now() - timedelta(days=1)
+    failed = refusals.objects.filter(status=503, reason__startswith="object storage")
+    paths = failed.filter(created_at__gte=since).order_by("path").values_list("path", flat=True)
+    ids = re.findall("/documents/([0-9a-f-]{36})/download", " ".join(paths.distinct()[:MOST]))
     if ids and fault(storage.check_bucket):
         return  # one fault is one finding
-    for document in Document.objects.filter(pk__in=ids).select_related(*FILE_TYPES):
-        for type in FILE_TYPES:
+    for document in Document.objects.filter(pk__in=ids):
+        for file in filter(None, (document.original, document.signed, document.certificate)):
             try:
-                if file := getattr(document, type):
-                    storage.open_object(file.object_key, file.size).close()
+                storage.open_object(file.object_key, file.size).close()
             except storage.StorageError as exc:
-                text = f"The {type} file of document {document.pk} cannot be read."
+                text = f"A file of document {document.pk} cannot be read."
                 yield Error(text, hint="`manage.py check_files` finds all that are lost.")
                 yield words_of(exc)

@@ -214,7 +214,7 @@ def test_file_that_a_download_did_not_get_is_missed_until_it_is_there_again(
     at = timezone.now() - timedelta(hours=2)
     refused(status=503, reason=reason, path=path, workspace_id=acme.workspace.pk, created_at=at)
     lost = "Requests failed 2 hours ago with status 503"
-    missing = f"Documents' files: The original file of document {document.pk} cannot be read."
+    missing = f"Documents' files: A file of document {document.pk} cannot be read."
     pages = [unescape(text_of(body(each.get(START)))) for each in clients]
     assert not any("documents' files" in page for page in pages)
     assert [lost in page for page in pages] == [False, True, False, False]
