@@ -52,8 +52,7 @@ def downloads(request: HttpRequest, entries: Iterable[AuditEntry]) -> Iterator[d
             program = entry.user_agent.partition(" ")[0]
             found[entry.key_id, ", ".join(filter(None, (entry.address, program)))].append(entry)
     for (_, origin), (last, *others) in found.items():
-        times = 1 + len(others)
-        yield {"key": _key(request, last), "origin": origin, "last": last, "times": times}
+        yield {"key": _key(request, last), "origin": origin, "last": last, "times": 1 + len(others)}
 
 
 def timeline(

@@ -33,9 +33,8 @@ from config.templatetags.console import copyable
 from workspaces.permissions import is_operator
 
 RESPONSES = "errors of the last 5 minutes"  # looked at by the start page
-# The parts whose checks say when it is over, by the reasons of 503s.
-CHECKED = {"object storage was out of reach": FILES, "object storage": FILES}
-CHECKED["the database"] = "database"
+# The parts whose checks say when it is over, by how the reasons of 503s begin.
+CHECKED = {"object storage": FILES, "the database": "database"}
 STATUSES = sorted({each.status_code for each in ApiError.__subclasses__()})
 
 
@@ -97,7 +96,7 @@ class RefusedRequestAdmin(LogAdmin):
             missed = report.refused_within(days=1).filter(reason__startswith="object storage")
             rows += report.faults(missed.filter(scope.condition()))
         for row in reversed(rows):  # the most stay
-            part = CHECKED.get(row.reason.partition(":")[0], RESPONSES)
+            part = CHECKED.get(re.split(" was |:", row.reason)[0], RESPONSES)
             is_over = part in checks.well and row.last_at < checks.at
             context = {"row": row, "own": not scope.everything, "is_over": is_over}
             text = render_to_string("admin/usage/failed.html", context)

@@ -152,8 +152,7 @@ def chart(endpoint: Endpoint) -> SafeString:
         done=Count("pk", filter=delivered), rest=Count("pk", filter=~delivered)
     )
     numbers = {day: (done, rest) for day, done, rest in rows}
-    today = datetime.now(UTC).date()
-    days = [today - timedelta(days=back) for back in reversed(range(KEEP.days))]
+    days = [datetime.now(UTC).date() - timedelta(back) for back in reversed(range(KEEP.days))]
     bars = [Bar(f"{day:%-d %b}", numbers.get(day, (0, 0))) for day in days]
     names = {"delivered": "ok", "not delivered": "bad"}
     return bar_chart(bars, label="Deliveries by day", names=names)
