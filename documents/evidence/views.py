@@ -28,11 +28,10 @@ class EvidenceFile(View):
     section: Any = None
 
     def get(self, request: HttpRequest, object_id: str) -> HttpResponseBase:
-        scope = scope_of(request)
-        if not scope:
+        if not self.section.has_view_permission(request):
             raise PermissionDenied
         document_id = parsed(object_id)
-        if document_id is None or not (trail := Trail(document_id, scope)).exists():
+        if document_id is None or not (trail := Trail(document_id, scope_of(request))).exists():
             raise Http404
         if needed := password_needed(request):
             return needed
