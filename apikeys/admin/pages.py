@@ -75,7 +75,8 @@ class NewKey(ActionPage):
         return self.section.has_view_permission(self.request)
 
     def check(self) -> None:
-        require_plan(self.workspace)
+        if self.workspace.plan not in WITH_API:
+            raise Refused(sentence("no_plan", workspace=self.workspace))
 
     def form_arguments(self) -> dict[str, Any]:
         return {"by": self.user}
@@ -141,11 +142,6 @@ class RollKey(NewKey):
 
     def issue(self, **new: Any) -> tuple[ApiKey, str]:
         return self.obj.roll(ends_in=self.form.ends_in(), **new)
-
-
-def require_plan(workspace: Workspace) -> None:
-    if workspace.plan not in WITH_API:
-        raise Refused(sentence("no_plan", workspace=workspace))
 
 
 class EndKey(ActionPage):

@@ -34,6 +34,7 @@ class ApiKeyAdmin(ScopedAdmin):
     seen_by = (ADMINS,)
     menu_position = 10
     add_text = "Create a key"
+    ordering = (Case(When(ENDED, then=Value(1)), default=Value(0)), "-created_at", "-id")
     search_fields = ["name", "prefix"]
     search_help_text = "Any part of a name, or the first characters"
     found_by = {Kind.KEY: "prefix", Kind.TEXT: "shown__icontains"}
@@ -56,9 +57,6 @@ class ApiKeyAdmin(ScopedAdmin):
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return getattr(own_scope(request).workspace, "plan", "") in WITH_API
-
-    def get_ordering(self, request: HttpRequest) -> Any:
-        return [Case(When(ENDED, then=Value(1)), default=Value(0)), "-created_at", "-id"]
 
     def health(self, request: HttpRequest) -> dict[str, list[str]]:
         """Also above the list."""
