@@ -8,8 +8,8 @@ from django.utils import timezone
 
 from config.api.errors import InvalidParameter
 from config.api.parameters import LIMIT_EXPECTED
-from documents.api.filters import STATUSES
 from documents.api.pagination import CURSOR_EXPECTED
+from documents.api.views import STATUSES
 from documents.models import Document
 from tests.support import factories
 from tests.support.cast import problem_with, store_golden

@@ -8,7 +8,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 from uuid import UUID
 
-from documents.api.filters import STATUSES
+from documents.api.views import STATUSES
 from tests.support import factories, openapi
 from tests.support.factories import Tenant
 from tests.support.server import ROOT, Server
