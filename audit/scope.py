@@ -152,8 +152,9 @@ class ScopedAdmin(SectionAdmin):
         return row
 
 
-def remember(request: HttpRequest, response: HttpResponseBase) -> None:
+def remember(request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
     """From now on, the user looks at the workspace of this page; `console.js` keeps it in a tab."""
     scope: Any = getattr(request, "audit_scope", None)
     if workspace := scope and vars(scope).get("workspace"):  # None if no view has asked which it is
         set_cookie(response, COOKIE, str(workspace.pk), salt=COOKIE)
+    return response

@@ -49,9 +49,7 @@ class Site(ConsoleSite):
 
         @wraps(of_admin)
         def remembered(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
-            response: HttpResponseBase = of_admin(request, *args, **kwargs)
-            remember(request, response)
-            return response
+            return remember(request, of_admin(request, *args, **kwargs))
 
         return remembered
 
@@ -84,9 +82,7 @@ class Site(ConsoleSite):
         if context["has_permission"]:
             scope = scope_of(request)
             context["looked_at"] = scope.workspace if len(scope.own[:2]) > 1 else None
-            response = HttpResponse()
-            remember(request, response)
-            context["cookie"] = response.cookies.output(header="")
+            context["cookie"] = remember(request, HttpResponse()).cookies.output(header="")
         return context
 
     def index(self, request: HttpRequest, extra_context: Any = None) -> Any:
