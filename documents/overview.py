@@ -39,11 +39,10 @@ def panel(workspace: Workspace) -> SafeString:
     longest = waiting.exclude(sent_at=None).order_by("sent_at", "id")[:SHOWN]
     asked = Recipient.objects.filter(role__in=ASKED, status__in=ASKED_NOW).order_by("order", "id")
     longest = longest.prefetch_related(Prefetch("recipients", asked, "asked"))
+    now = timezone.now()
     context = {
         "parts": parts,
         "total": total,
-        "waiting": [
-            (each, each.sent_at and (timezone.now() - each.sent_at).days) for each in longest
-        ],
+        "waiting": [(each, each.sent_at and (now - each.sent_at).days) for each in longest],
     }
     return SafeString(render_to_string("admin/documents/panel.html", context))
