@@ -116,15 +116,15 @@ class ApiKey(models.Model):
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="keys")
     name = models.CharField(max_length=keys.NAME_LENGTH)
-    prefix = models.CharField("first characters", max_length=PUBLIC_LENGTH)
+    prefix = models.CharField(max_length=PUBLIC_LENGTH)
     digest = models.CharField(max_length=64, unique=True, editable=False)  # SHA-256, hex
     created_at = models.DateTimeField(auto_now_add=True)
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+"
     )
-    expires_at = models.DateTimeField("expires", null=True)
-    last_used_at = models.DateTimeField("last used", null=True, editable=False)
-    revoked_at = models.DateTimeField("revoked", null=True, editable=False)
+    expires_at = models.DateTimeField(null=True)
+    last_used_at = models.DateTimeField(null=True, editable=False)
+    revoked_at = models.DateTimeField(null=True, editable=False)
     revoked_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.SET_NULL, null=True, editable=False, related_name="+"
     )
@@ -136,8 +136,6 @@ class ApiKey(models.Model):
     objects = ApiKeyQuerySet.as_manager()
 
     class Meta:
-        verbose_name = "API key"
-        verbose_name_plural = "API keys"
         indexes = [
             # The list of a workspace's keys, newest first.
             models.Index("workspace", *NEWEST_FIRST, name="apikey_newest"),

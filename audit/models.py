@@ -158,7 +158,6 @@ class AuditEntry(models.Model):
     request_id = models.CharField(max_length=32, blank=True)
 
     class Meta:
-        verbose_name_plural = "audit log"
         # Each query reads a range of one of these, newest first, from any position.
         indexes = [
             # All entries, and the filter by date.

@@ -57,8 +57,6 @@ class Endpoint(models.Model):
     objects = EndpointQuerySet.as_manager()
 
     class Meta:
-        verbose_name = "webhook endpoint"
-        verbose_name_plural = "webhooks"
         indexes = [
             # The endpoints that receive an event.
             models.Index(
@@ -125,8 +123,6 @@ class Delivery(models.Model):
     created_at = models.DateTimeField(db_default=Now())
 
     class Meta:
-        verbose_name = "webhook delivery"
-        verbose_name_plural = "webhook deliveries"
         indexes = [
             # What is due for each endpoint, in the order in which it is attempted.
             models.Index(

@@ -39,10 +39,6 @@ class Migration(migrations.Migration):
                 ('deleted_at', models.DateTimeField(null=True)),
                 ('workspace', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='endpoints', to='workspaces.workspace')),
             ],
-            options={
-                'verbose_name': 'webhook endpoint',
-                'verbose_name_plural': 'webhooks',
-            },
         ),
         migrations.CreateModel(
             name='Delivery',
@@ -64,10 +60,6 @@ class Migration(migrations.Migration):
                 ('created_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
                 ('endpoint', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='deliveries', to='webhooks.endpoint')),
             ],
-            options={
-                'verbose_name': 'webhook delivery',
-                'verbose_name_plural': 'webhook deliveries',
-            },
         ),
         migrations.CreateModel(
             name='Attempt',
