@@ -41,7 +41,7 @@ def login_of(email: str) -> str:
 class NewWorkspaceForm(forms.ModelForm):  # type: ignore[type-arg] # generic only in the stubs
     class Meta:
         model = Workspace
-        fields: tuple[str, ...] = ("name", "plan")
+        fields = ("name", "plan")
         field_classes = {"name": TextField}
         widgets = {"name": forms.TextInput({"autofocus": True})}
         help_texts = {
@@ -50,9 +50,7 @@ class NewWorkspaceForm(forms.ModelForm):  # type: ignore[type-arg] # generic onl
         }
 
 
-class RenameForm(NewWorkspaceForm):
-    class Meta(NewWorkspaceForm.Meta):
-        fields = ("name",)
+RenameForm = forms.modelform_factory(Workspace, NewWorkspaceForm, fields=["name"])
 
 
 class ReasonForm(forms.Form):

@@ -15,7 +15,6 @@ from audit.models import Action, AuditEntry
 from audit.scope import own_scope
 from config.console.links import LOG, REFUSED, filtered, parsed
 from config.console.object_page import ActionPage, ObjectPage, Prompt, Refused
-from workspaces.models import Workspace
 from workspaces.plans import WITH_API
 
 ALREADY_ISSUED = (
@@ -67,9 +66,8 @@ class NewKey(ActionPage):
     done = ""
 
     @property
-    def workspace(self) -> Workspace:
-        workspace: Workspace = own_scope(self.request).workspace
-        return workspace
+    def workspace(self) -> Any:
+        return own_scope(self.request).workspace
 
     def is_allowed(self) -> bool:
         return self.section.has_view_permission(self.request)

@@ -35,6 +35,7 @@ class Site(ConsoleSite):
             path("reset/first-<uidb64>/<token>/", FirstPassword.as_view(), name="first_password"),
             path("reset/<uidb64>/<token>/", ResetConfirm.as_view(), name="password_reset_confirm"),
             path("confirm-password/", signed_in(ConfirmPassword), name="confirm_password"),
+            path("password_change/", signed_in(Change), name="password_change"),
             path("security/app/", signed_in(factor.OwnSetUp), name="security_app"),
             path("security/codes/", signed_in(factor.NewCodes), name="security_codes"),
             path("security/remove/", signed_in(factor.RemoveOwn), name="security_remove"),
@@ -113,8 +114,3 @@ class Site(ConsoleSite):
         if request.method == "GET" and self.has_permission(request):
             return HttpResponseRedirect(reverse("admin:index"))
         return SignIn.as_view()(request)
-
-    def password_change(
-        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
-    ) -> Any:
-        return Change.as_view()(request)

@@ -6,7 +6,7 @@ from django.contrib.auth.models import User
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 
-from config.console.base import OPERATORS, SectionAdmin, request_user
+from config.console.base import OPERATORS, SectionAdmin
 from config.console.identify import Kind
 from workspaces.accounts.rights import kinds_of
 from workspaces.admin.account_pages import (
@@ -21,7 +21,7 @@ from workspaces.admin.account_pages import (
 )
 from workspaces.admin.staff import EndOperator, EndSupport, MakeOperator, MakeSupport
 from workspaces.models import CAN_SIGN_IN
-from workspaces.permissions import SUPPORT, is_operator
+from workspaces.permissions import SUPPORT
 
 
 class RoleFilter(admin.SimpleListFilter):
@@ -70,9 +70,7 @@ class AccountsAdmin(SectionAdmin):
     found_by = {Kind.EMAIL: "username__iexact"}
     search_fields = ("username", "first_name", "last_name", "email")
     search_help_text = "Any part of a name, or of an e-mail address"
-
-    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return is_operator(request_user(request))
+    has_add_permission = SectionAdmin.has_view_permission
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[User]:
         accounts: QuerySet[User] = super().get_queryset(request)

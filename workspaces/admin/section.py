@@ -64,7 +64,6 @@ class SwitchTo(Button):
 class WorkspaceAdmin(SectionAdmin):
     title = "Workspaces"
     seen_by = (READ_ALL, ADMINS)
-    menu_position = 50
     add_text = "Create a workspace"
     pages = {
         "add": CreateWorkspace,
