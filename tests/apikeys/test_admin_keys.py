@@ -203,8 +203,6 @@ def test_key_creation_and_rolling_are_refused_if_there_are_too_many(
 WRONG: list[tuple[dict[str, str], str]] = [
     ({"name": "   "}, "This field is required."),
     ({"name": "x" * 101}, "at most 100 characters"),
-    ({"name": "two\nlines"}, "must not contain line breaks or other control characters"),
-    ({"name": "a\u202eb"}, "must not contain line breaks or other control characters"),
     ({"name": f"copy of dtd_{'x' * 9}"}, "A name must not contain an API key."),
     ({"expires": "30"}, "Select a valid choice."),
 ]

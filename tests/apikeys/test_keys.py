@@ -13,7 +13,7 @@ from tests.support.database import refused_at_once
 from tests.support.factories import Tenant
 
 
-@pytest.mark.parametrize("name", ["a\ud800b", "a\u2028b", "a\u2029b", "  "])
+@pytest.mark.parametrize("name", ["a\ud800b", "a\u2028b", "a\u2029b", "a\nb", "a\u202eb", "  "])
 def test_key_name_has_text_and_no_control_characters(name: str) -> None:
     """No form can send the first of these."""
     with pytest.raises(ValidationError, match="control characters|1 to 100"):

@@ -64,16 +64,6 @@ def test_evidence_is_sent_by_get_to_everybody_who_sees_the_audit_log_and_to_no_m
     assert exported.request_id
 
 
-def test_evidence_of_a_document_that_is_gone_is_for_its_workspace_s_admin(
-    lease: Document, acme: Tenant, umbrella: Tenant
-) -> None:
-    seal()
-    document_id = lease.id
-    lease.delete()
-    assert downloaded(acme.admin, document_id)["document"] is None
-    assert signed_in(umbrella.admin).get(url_of(document_id)).status_code == 404
-
-
 def test_evidence_that_turns_out_to_be_damaged_ends_with_one_sentence(
     lease: Document, acme: Tenant, monkeypatch: pytest.MonkeyPatch
 ) -> None:

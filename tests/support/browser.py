@@ -83,13 +83,6 @@ class Browser:
     def forget(self) -> None:
         self.cdp("Network.clearBrowserCookies")
 
-    def leave(self) -> None:
-        """Opens a page without scripts: no other one asks the server for anything any longer.
-
-        about:blank would make Chromium end the process that shows pages, and start another one.
-        """
-        self.open("/healthz")
-
     def find(self, selector: str) -> WebElement:
         return self.driver.find_element(By.CSS_SELECTOR, selector)
 
@@ -227,4 +220,6 @@ def browser(
     opened.forget()
     yield opened
     opened.cdp("Emulation.setTimezoneOverride", timezoneId="")
-    opened.leave()
+    # A page without scripts, so that nothing asks the server any longer. about:blank would make
+    # Chromium end the process that shows pages, and start another one.
+    opened.open("/healthz")

@@ -235,7 +235,8 @@ def sent_until(error: type[Exception], response: Any) -> str:
 
 
 def raw_of(response: Any) -> str:
-    [raw] = set(re.findall(r"dtd_[A-Za-z0-9]{40}", body(response)))
+    """The key, or the secret of a webhook, that the page shows once."""
+    [raw] = re.findall(r'class="copyable secret"[^>]*>([^<]+)<', body(response))
     return str(raw)
 
 
