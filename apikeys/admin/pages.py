@@ -155,6 +155,11 @@ class EndKey(ActionPage):
         warnings = [sentence("needed", key=key) for key in rolled]
         return Prompt(title, button, [self.text], warnings, danger=True)
 
+    def context(self) -> dict[str, Any]:
+        usage = KeyUsage.objects.filter(key_id=self.obj.pk)
+        sums, last = report.total(report.by_day(usage)), report.addresses(self.obj.pk)[:1]
+        return {"requests": sums.requests, "last": last}
+
     def run(self) -> str:
         self.end(self.obj, by=self.user)
         return sentence("done", key=self.obj, done=self.done)

@@ -62,6 +62,9 @@ def test_rolled_key_names_its_successor_only_while_that_one_works(
     assert f"{acme.key} is still used , though it was rolled and ends on" in text
     assert f"just now : give its program {new} before." in text
     assert rolled in text_of(body(ada.get(page_of(acme.key, "roll"))))
+    usage.used(acme.key.pk, acme.workspace.pk, ok=42, address="192.0.2.9", user_agent="sync/2")
+    use = "(just now) from 192.0.2.9 by sync/2. Requests in 30 days: 42."
+    assert use in text_of(body(ada.get(page_of(acme.key, how))))
     without = f"Without this key, {acme.key} has no successor. It ends on"
     assert without in text_of(body(ada.get(page_of(new, how))))
     text = text_of(body(ada.post(page_of(new, how), follow=True)))
