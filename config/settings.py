@@ -11,7 +11,6 @@ from urllib.parse import unquote, urlsplit
 import dj_database_url
 
 from config import env
-from config.request import logs
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 # Decides the apps, the middleware and the URLs. Commands have all of them (`manage.py`).
@@ -266,7 +265,6 @@ REST_FRAMEWORK = {
 # --- Time and sign-in ------------------------------------------------------------------------
 TIME_ZONE = "UTC"
 USE_I18N = False
-FORMAT_MODULE_PATH = "config.formats"
 _OPTIONS = {"MinimumLength": {"min_length": 12}}
 AUTH_PASSWORD_VALIDATORS = [
     {
@@ -309,4 +307,29 @@ PASSWORD_RESET_TIMEOUT = 60 * 60  # seconds in which a link of an e-mail sets a 
 
 # --- Log and metrics -------------------------------------------------------------------------
 LOG_FORMAT = env.choice("LOG_FORMAT", "text", "json", help="`json` for one object a line")
-LOGGING = logs.configuration(LOG_FORMAT)
+_LINE = "{asctime} {levelname} {name} [{request_id}] {message}"
+LOGGING: dict[str, Any] = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {
+        "text": {"()": "config.request.logs.RedactingFormatter", "format": _LINE, "style": "{"},
+        "json": {"()": "config.request.logs.JsonFormatter"},
+    },
+    "filters": {
+        "has_traceback": {
+            "()": "django.utils.log.CallbackFilter",
+            "callback": lambda record: bool(record.exc_info),
+        }
+    },
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": LOG_FORMAT}},
+    "root": {"handlers": ["stderr"], "level": "INFO"},
+    "loggers": {
+        # Without Django's own handlers, which send mail and print.
+        "django": {"handlers": [], "level": "INFO", "propagate": True},
+        "_granian": {"handlers": [], "level": "INFO", "propagate": True},
+        # Only crashes, with their traceback; the access log has every status.
+        "django.request": {"level": "ERROR", "filters": ["has_traceback"]},
+        # An unknown Host header is a 400 in the access log, without a traceback.
+        "django.security.DisallowedHost": {"level": "CRITICAL"},
+    },
+}

@@ -51,7 +51,7 @@ def pill(kind: str, text: str) -> SafeString:
     return format_html('<span class="state {}">{}</span>', kind, text)
 
 
-def time_tag(moment: datetime, format: str = "DATETIME_FORMAT") -> SafeString:
+def time_tag(moment: datetime, format: str = "Y-m-d H:i:s T") -> SafeString:
     """HTML: `2026-03-01 09:30:00 UTC`; `times.js` shows it in the reader's own zone."""
     text = date_format(timezone.localtime(moment), format)
     return format_html('<time datetime="{}">{}</time>', moment.isoformat(), text)

@@ -2,7 +2,6 @@
 
 import logging
 from datetime import UTC, datetime
-from typing import Any
 
 import msgspec
 
@@ -45,34 +44,4 @@ def line_start(level: str, logger: str, message: str) -> dict[str, object]:
         "logger": logger,
         "message": message,
         "request_id": request_id() or "-",
-    }
-
-
-def configuration(format: str) -> dict[str, Any]:
-    """The value of `settings.LOGGING`; the format is "text" or "json"."""
-    text = "{asctime} {levelname} {name} [{request_id}] {message}"
-    return {
-        "version": 1,
-        "disable_existing_loggers": False,
-        "formatters": {
-            "text": {"()": "config.request.logs.RedactingFormatter", "format": text, "style": "{"},
-            "json": {"()": "config.request.logs.JsonFormatter"},
-        },
-        "filters": {
-            "has_traceback": {
-                "()": "django.utils.log.CallbackFilter",
-                "callback": lambda record: bool(record.exc_info),
-            }
-        },
-        "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": format}},
-        "root": {"handlers": ["stderr"], "level": "INFO"},
-        "loggers": {
-            # Without Django's own handlers, which send mail and print.
-            "django": {"handlers": [], "level": "INFO", "propagate": True},
-            "_granian": {"handlers": [], "level": "INFO", "propagate": True},
-            # Only crashes, with their traceback; the access log has every status.
-            "django.request": {"level": "ERROR", "filters": ["has_traceback"]},
-            # An unknown Host header is a 400 in the access log, without a traceback.
-            "django.security.DisallowedHost": {"level": "CRITICAL"},
-        },
     }

@@ -1,1 +1,0 @@
-"""Django's FORMAT_MODULE_PATH: one package a language."""
