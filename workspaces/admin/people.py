@@ -61,7 +61,7 @@ class ChangeMember(PeoplePage, Button):
         title = f"Leave {self.obj}" if is_own else f"Remove {member.user} from {self.obj}"
         kept = 'All keys keep working: revoke those that it may have. <a href="{}">What it did</a>'
         sentences = [
-            "The account stays. From the next click on, it has no access to this workspace.",
+            "The account stays, without access to this workspace from the next click on.",
             format_html(kept, filtered(LOG, workspace_id__exact=self.obj.pk, person=member.user)),
         ]
         hidden = [("confirmed", "yes")]
