@@ -12,9 +12,8 @@ from django.utils.safestring import SafeString
 
 from audit.models import Action
 from audit.record import record
-from audit.scope import WORKSPACE, Scope, ScopedAdmin, has_right, own_scope
+from audit.scope import WORKSPACE, ScopedAdmin, own_scope
 from audit.sealing.keys import set_up
-from config.console.base import ADMINS, request_user
 from config.console.formatting import pill
 from config.console.identify import Kind, meanings
 from config.console.links import DOCUMENTS, LOG, filtered
@@ -26,7 +25,6 @@ from documents.models import Document, DocumentStatus, Recipient, RecipientStatu
 from documents.overview import COLOURS, panel
 from documents.timeline import MOST, SHOWN, downloads, entries_of, timeline
 
-VIEW = "documents.view_document"  # a permission of the group Support
 # A recipient's circle: its colour and its sign.
 CIRCLES = {
     "SIGNED": ("ok", "✓"),
@@ -96,16 +94,10 @@ def state_of(document: Document) -> SafeString:
 @admin.register(Document)
 class DocumentAdmin(ScopedAdmin):
     title = "Documents"
-    seen_by = (VIEW, ADMINS)
     pages = {"change": DocumentPage, "evidence": EvidenceFile}
     menu_position = 25
     list_class = DocumentList
     filter_form = DocumentFilter
-
-    def scope(self, request: HttpRequest) -> Scope:
-        scope = own_scope(request)
-        scope.everything = has_right(request_user(request), VIEW)
-        return scope
 
     def rows(self, request: HttpRequest) -> QuerySet[Document]:
         in_order = Prefetch("recipients", Recipient.objects.order_by("order", "id"))

@@ -5,8 +5,6 @@ from django.apps import apps as current_apps
 from django.apps.registry import Apps
 from django.db.models.signals import post_migrate
 
-PERMISSIONS = {"audit": "view_auditentry", "documents": "view_document"}  # by their apps
-
 
 class DocumentsConfig(AppConfig):
     name = "documents"
@@ -18,11 +16,10 @@ class DocumentsConfig(AppConfig):
 
 
 def make_group(apps: Apps = current_apps, **kwargs: Any) -> None:
-    """Creates the group Support, which may see the audit log and the documents of every workspace.
+    """Creates the group Support, whose permission is for what all workspaces have (`audit.scope`).
 
-    It adds the group's permissions, and does not remove others. Runs after each `migrate`, and
-    after the tests have emptied the tables. A migration would run too early: Django creates
-    permissions after all migrations.
+    It does not remove others. Runs after each `migrate`, and after the tests have emptied the
+    tables. A migration would run too early: Django creates permissions after all migrations.
     """
     from workspaces.permissions import SUPPORT  # noqa: PLC0415 - needs the models
 
@@ -31,5 +28,5 @@ def make_group(apps: Apps = current_apps, **kwargs: Any) -> None:
     except LookupError:  # auth is not migrated
         return
     permissions = apps.get_model("auth", "Permission").objects
-    for app, codename in PERMISSIONS.items():
-        group.permissions.add(*permissions.filter(content_type__app_label=app, codename=codename))
+    reads_all = {"content_type__app_label": "audit", "codename": "view_auditentry"}
+    group.permissions.add(*permissions.filter(**reads_all))
