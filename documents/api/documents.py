@@ -1,6 +1,6 @@
 """The documents that a key can read: prepared statements that are narrowed like a QuerySet.
 
-Documents.of(workspace_id).with_status("SENT").after(position).first(25)
+Documents(workspace_id).with_status("SENT").after(position).first(25)
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -46,19 +46,15 @@ class Documents:
     """Documents of one workspace that are not deleted, newest first.
 
     Attributes:
-        conditions: SQL conditions, which must all be true.
-        values: those of the conditions.
+        conditions: SQL conditions, which must all be true; the first value is the workspace.
+        values: those of the other conditions.
         filters: the parameters that narrow them, name → value. A cursor is bound to them.
     """
 
     workspace_id: UUID
-    conditions: tuple[str, ...]
-    values: tuple[Any, ...]
+    conditions: tuple[str, ...] = (VISIBLE,)
+    values: tuple[Any, ...] = ()
     filters: Mapping[str, str] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, workspace_id: UUID) -> "Documents":
-        return cls(workspace_id, (VISIBLE,), (workspace_id,))
 
     def with_status(self, status: str) -> "Documents":
         filtered = replace(self, filters={**self.filters, "status": status})
@@ -80,7 +76,7 @@ class Documents:
             WHERE {" AND ".join(self.conditions)}
             ORDER BY document.created_at DESC, document.id DESC LIMIT %s
         """  # noqa: S608 - made of constants
-        return fetch(sql, (*self.values, count))
+        return fetch(sql, (self.workspace_id, *self.values, count))
 
     def one(self, id: str) -> WorkspaceDocument:
         """The document with this id; DocumentNotFound if there is none, or the id is malformed.
@@ -94,7 +90,7 @@ class Documents:
             LEFT JOIN "documents_recipient" AS recipient ON recipient.document_id = document.id
             WHERE {" AND ".join(found.conditions)} ORDER BY recipient."order", recipient.id
         """  # noqa: S608 - made of constants
-        rows = fetch(sql, found.values)
+        rows = fetch(sql, (self.workspace_id, *found.values))
         if not rows:
             raise DocumentNotFound
         # Without recipients, the LEFT JOIN has one row, with NULLs.

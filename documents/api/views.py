@@ -20,7 +20,7 @@ class DocumentViewSet(ApiViewSet):
     pagination_class = KeysetPagination
 
     def list(self, request: Request) -> Response:
-        documents: Any = Documents.of(self.key.workspace_id)
+        documents: Any = Documents(self.key.workspace_id)
         if status := one_of(request.query_params, "status", STATUSES):
             documents = documents.with_status(status)
         page: Any = self.paginate_queryset(documents)
@@ -28,5 +28,5 @@ class DocumentViewSet(ApiViewSet):
         return conditional(request, response)
 
     def retrieve(self, request: Request, id: str) -> Response:
-        document = Documents.of(self.key.workspace_id).one(id)
+        document = Documents(self.key.workspace_id).one(id)
         return conditional(request, Response(DocumentAnswer(document)))

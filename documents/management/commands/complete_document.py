@@ -26,7 +26,7 @@ class Command(InterruptibleCommand):
         document = waiting.select_related("workspace").order_by("created_at", "id").first()
         if document is None:
             raise CommandError("No document of the demo's workspace Acme waits for signatures.")
-        value = msgspec.to_builtins(Documents.of(ACME.id).one(str(document.pk)))
+        value = msgspec.to_builtins(Documents(ACME.id).one(str(document.pk)))
         now = datetime.now(UTC).isoformat()
         value |= {"status": "COMPLETED", "completedAt": now}
         value["files"] = {each: f"agreement-5{part}.pdf" for each, part in FILES.items()}
