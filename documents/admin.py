@@ -19,19 +19,11 @@ from config.console.identify import Kind, meanings
 from config.console.links import DOCUMENTS, LOG, filtered
 from config.console.object_page import ObjectPage
 from documents.admin_list import CustomerForm, DocumentFilter, DocumentList, url_of_match
-from documents.api.objects import ASKED, progress
+from documents.api.objects import ASKED, DONE, progress
 from documents.evidence.views import EvidenceFile
-from documents.models import Document, DocumentStatus, Recipient, RecipientStatus
+from documents.models import Document, DocumentStatus, Recipient, RecipientStatus, SigningOrder
 from documents.overview import COLOURS, panel
 from documents.timeline import MOST, SHOWN, downloads, entries_of, timeline
-
-# A recipient's circle: its colour and its sign.
-CIRCLES = {
-    "SIGNED": ("ok", "✓"),
-    "APPROVED": ("ok", "✓"),
-    "DECLINED": ("bad", "✕"),
-    "BOUNCED": ("bad", "✕"),
-}
 
 
 class DocumentPage(ObjectPage):
@@ -60,7 +52,7 @@ class DocumentPage(ObjectPage):
             "state": state_of(document),
             "has_evidence": set_up(),
             "people": [(each, *circle(each), since(each)) for each in recipients],
-            "in_order": document.signing_order == Document.SigningOrder.SEQUENTIAL,
+            "in_order": document.signing_order == SigningOrder.SEQUENTIAL,
             "timeline": timeline(self.request, document, recipients, entries),
             "downloads": list(downloads(self.request, entries))[:SHOWN],
             "most": MOST if len(entries) == MOST else None,
@@ -72,8 +64,11 @@ class DocumentPage(ObjectPage):
 
 def circle(recipient: Recipient) -> tuple[str, str]:
     """Its colour and its sign; nothing is awaited of who only gets the document."""
-    awaited = "…" if recipient.role in ASKED else ""
-    return CIRCLES.get(recipient.status, ("quiet", awaited))
+    if recipient.status in DONE:
+        return "ok", "✓"
+    if recipient.status in (RecipientStatus.DECLINED, RecipientStatus.BOUNCED):
+        return "bad", "✕"
+    return "quiet", "…" if recipient.role in ASKED else ""
 
 
 def since(recipient: Recipient) -> datetime | None:

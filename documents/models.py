@@ -3,7 +3,6 @@
 import re
 import uuid
 from datetime import UTC, datetime
-from typing import TypeAlias
 
 from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.indexes import GinIndex
@@ -63,9 +62,6 @@ class SigningOrder(models.TextChoices):
 
 
 class Document(models.Model):
-    Status: TypeAlias = DocumentStatus
-    SigningOrder: TypeAlias = SigningOrder
-
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="documents")
     title = models.CharField(max_length=500)
@@ -75,7 +71,7 @@ class Document(models.Model):
         output_field=models.TextField(),
         db_persist=True,
     )
-    status = models.CharField(max_length=20, choices=Status, default=Status.DRAFT)
+    status = models.CharField(max_length=20, choices=DocumentStatus, default=DocumentStatus.DRAFT)
     file_name = models.CharField(max_length=255)
     page_count = models.PositiveIntegerField()
     file_size = models.BigIntegerField()  # bytes, of the original
@@ -173,15 +169,14 @@ def is_address(text: str) -> bool:
 
 
 class Recipient(models.Model):
-    Role: TypeAlias = RecipientRole
-    Status: TypeAlias = RecipientStatus
-
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     document = models.ForeignKey(Document, models.CASCADE, related_name="recipients")
     name = models.CharField(max_length=200)
     email = models.CharField(max_length=254)
-    role = models.CharField(max_length=10, choices=Role)
-    status = models.CharField(max_length=10, choices=Status, default=Status.PENDING)
+    role = models.CharField(max_length=10, choices=RecipientRole)
+    status = models.CharField(
+        max_length=10, choices=RecipientStatus, default=RecipientStatus.PENDING
+    )
     order = models.PositiveIntegerField()  # position in the signing order
     sent_at = models.DateTimeField(null=True)
     viewed_at = models.DateTimeField(null=True)

@@ -14,7 +14,7 @@ from audit.models import NEWEST_FIRST, Action, AuditEntry
 from audit.scope import scope_of
 from config.console.formatting import isolated
 from config.console.links import LOG, key_link
-from documents.models import Document, Recipient
+from documents.models import Document, DocumentStatus, Recipient, RecipientRole
 
 MOST = 1_000  # entries of the audit log that are read, the newest
 SHOWN = 50  # of what they say
@@ -25,12 +25,11 @@ OPEN = {"DRAFT", "SENT", "VIEWED", "PARTIALLY_SIGNED"}  # may still expire
 
 @dataclass
 class Event:
-    at: datetime
+    at: Any  # None if it is unknown
     what: str
     more: str = ""  # HTML
     kind: str = ""  # "download", "future", or "ended" if no signature can follow
     gap: str = ""  # since the event before, if that is long
-    is_dated: bool = True
 
 
 def entries_of(request: HttpRequest, document: Document) -> list[AuditEntry]:
@@ -80,14 +79,13 @@ def timeline(
     # No field has when it was cancelled.
     ended = document.get_status_display()
     if document.status not in OPEN and ended not in {event.what for event in found}:
-        last = found[-1].at
-        found.append(Event(last, ended, "at an unknown time", "ended", is_dated=False))
+        found.append(Event(None, ended, "at an unknown time", "ended"))
     return found
 
 
 def _of_fields(document: Document, named: Container[datetime | None]) -> Iterator[Event]:
     """`named` has the times at which it was sent to somebody."""
-    expired = document.status == Document.Status.EXPIRED
+    expired = document.status == DocumentStatus.EXPIRED
     is_open = document.status in OPEN and not document.deleted_at
     times = (
         (document.sent_at if document.sent_at not in named else None, "Sent", ""),
@@ -102,7 +100,7 @@ def _of_fields(document: Document, named: Container[datetime | None]) -> Iterato
 
 
 def _of_recipient(recipient: Recipient) -> Iterator[Event]:
-    signed = "Approved" if recipient.role == Recipient.Role.APPROVER else "Signed"
+    signed = "Approved" if recipient.role == RecipientRole.APPROVER else "Signed"
     times = (
         (recipient.sent_at, "Sent", "to", ""),
         (recipient.viewed_at, "Viewed", "by", ""),

@@ -5,11 +5,10 @@ from typing import Annotated, Any, Literal
 from uuid import UUID
 
 import msgspec
-from django.db import models
 from msgspec import Meta, Struct
 from msgspec.structs import asdict
 
-from documents.models import FILE_TYPES, Document, Recipient, is_address
+from documents import models
 
 # The API returns all recipients of a document together: this bounds the size of a response.
 MAX_RECIPIENTS = 1000
@@ -19,8 +18,8 @@ class Invalid(Exception):
     """A line cannot be imported; the text says why."""
 
 
-def _column(model: type[models.Model], name: str, pattern: str | None = None) -> Meta:
-    max_length = model._meta.get_field(name).max_length  # type: ignore[union-attr]
+def _column(model: type[Any], name: str, pattern: str | None = None) -> Meta:
+    max_length = model._meta.get_field(name).max_length
     return Meta(max_length=max_length, pattern=pattern)
 
 
@@ -31,28 +30,28 @@ NOT_BLANK = r"\S"
 
 class RecipientEntry(Struct, forbid_unknown_fields=True, rename="camel", kw_only=True):
     id: UUID | None = None
-    name: Annotated[str, _column(Recipient, "name")]
-    email: Annotated[str, _column(Recipient, "email")]
-    role: Recipient.Role
-    status: Recipient.Status
+    name: Annotated[str, _column(models.Recipient, "name")]
+    email: Annotated[str, _column(models.Recipient, "email")]
+    role: models.RecipientRole
+    status: models.RecipientStatus
     order: Integer
     sent_at: Time | None = None
     viewed_at: Time | None = None
     completed_at: Time | None = None
     declined_at: Time | None = None
-    decline_reason: Annotated[str, _column(Recipient, "decline_reason")] | None = None
+    decline_reason: Annotated[str, _column(models.Recipient, "decline_reason")] | None = None
 
 
 class DocumentEntry(Struct, forbid_unknown_fields=True, rename="camel", kw_only=True):
     """A document in the file; fields have the names of columns, except the last four."""
 
     id: UUID | None = None
-    title: Annotated[str, _column(Document, "title", NOT_BLANK)]
-    status: Document.Status
-    file_name: Annotated[str, _column(Document, "file_name", NOT_BLANK)]
+    title: Annotated[str, _column(models.Document, "title", NOT_BLANK)]
+    status: models.DocumentStatus
+    file_name: Annotated[str, _column(models.Document, "file_name", NOT_BLANK)]
     page_count: Integer = 0
     file_size: Any = None
-    signing_order: Document.SigningOrder
+    signing_order: models.SigningOrder
     created_at: Time
     sent_at: Time | None = None
     completed_at: Time | None = None
@@ -70,14 +69,14 @@ def read(line: bytes) -> DocumentEntry:
         document = msgspec.json.decode(line, type=DocumentEntry)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as exc:
         raise Invalid(str(exc)) from None
-    complete = document.status is Document.Status.COMPLETED
+    complete = document.status is models.DocumentStatus.COMPLETED
     if complete and not document.completed_at:
         raise Invalid("a COMPLETED document needs completedAt")
-    needed = set(FILE_TYPES) if complete else {"original"}
+    needed = set(models.FILE_TYPES) if complete else {"original"}
     if {kind for kind, name in document.files.items() if name} != needed:
         raise Invalid("files: original, and of a COMPLETED document signed and certificate too")
     for recipient in document.recipients:
-        if not is_address(recipient.email):
+        if not models.is_address(recipient.email):
             raise Invalid(f"the email {recipient.email!r} must have one @, and no spaces")
     for struct in (document, *document.recipients):
         for name, value in asdict(struct).items():

@@ -20,7 +20,7 @@ from config.request.context import actor
 from config.request.redaction import redact
 from documents.importing.entries import DocumentEntry, Invalid, read
 from documents.importing.files import LocalFile, count_pages, local_file
-from documents.models import FILE_TYPES, Document, Recipient, StoredFile
+from documents.models import FILE_TYPES, Document, DocumentStatus, Recipient, StoredFile
 from documents.storage import client
 from workspaces.models import Workspace
 
@@ -150,7 +150,7 @@ class Importer:
         whose: Any = {"by": actor(), "workspace": self.workspace.snapshot()}
         for document in (*new, *old.values()):
             line = lines[document.pk]
-            sealed = document.status == Document.Status.COMPLETED
+            sealed = document.status == DocumentStatus.COMPLETED
             for column in COLUMNS:
                 setattr(document, column, getattr(line.entry, column))
             what = "updated" if document.pk in old else "created"

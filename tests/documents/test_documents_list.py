@@ -10,7 +10,7 @@ from config.api.errors import InvalidParameter
 from config.api.parameters import LIMIT_EXPECTED
 from documents.api.pagination import CURSOR_EXPECTED
 from documents.api.views import STATUSES
-from documents.models import Document
+from documents.models import Document, DocumentStatus
 from tests.support import factories
 from tests.support.cast import problem_with, store_golden
 from tests.support.client import compact, golden
@@ -45,7 +45,7 @@ def test_documents_list_has_no_deleted_or_foreign_documents(acme: Tenant, umbrel
 
 
 def test_documents_list_status_returns_only_documents_with_this_status(acme: Tenant) -> None:
-    for each in Document.Status.values:
+    for each in DocumentStatus.values:
         factories.document(acme.workspace, each, title=each)
     for status in STATUSES:
         assert titles(acme, f"?status={status}") == [status]

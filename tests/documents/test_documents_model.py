@@ -11,8 +11,6 @@ from documents.models import Document, Recipient, StoredFile
 from tests.support import factories
 from tests.support.factories import Tenant
 
-Status = Document.Status
-
 
 def change(document: Document, **fields: Any) -> None:
     """Past all checks of Python's: one UPDATE."""

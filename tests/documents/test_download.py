@@ -8,7 +8,7 @@ import pytest
 from django.forms.models import model_to_dict
 from django.utils import timezone
 
-from documents.models import Document
+from documents.models import DocumentStatus
 from tests.support import factories
 from tests.support.cast import downloads, path_of, problem_with, started
 from tests.support.client import golden
@@ -27,7 +27,7 @@ def by_nginx(request: pytest.FixtureRequest, settings: Any) -> bool:
     return bool(request.param)
 
 
-@pytest.mark.parametrize("status", Document.Status.values)
+@pytest.mark.parametrize("status", DocumentStatus.values)
 def test_download_of_each_status_has_its_files_and_its_default(acme: Tenant, status: str) -> None:
     complete = status == "COMPLETED"
     document = factories.document(acme.workspace, status, title="Lease")

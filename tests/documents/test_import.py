@@ -14,8 +14,9 @@ from django.db import connection, transaction
 
 from audit.models import Action, AuditEntry
 from config.request.context import actor
+from documents import models
 from documents.importing import files, importer
-from documents.models import Document, Recipient, StoredFile
+from documents.models import Document, DocumentStatus, Recipient, StoredFile
 from tests.support import factories
 from tests.support.database import waiting_for_lock
 from tests.support.factories import Tenant, at, pdf, uid
@@ -48,7 +49,7 @@ def downloads(tenant: Tenant, value: Value) -> dict[str, bytes]:
 
 def one_of_each(tenant: Tenant) -> None:
     """A document of each status, a recipient of each role and status, and odd texts."""
-    for number, status in enumerate(Document.Status.values):
+    for number, status in enumerate(DocumentStatus.values):
         document = factories.document(
             tenant.workspace,
             status,
@@ -58,8 +59,8 @@ def one_of_each(tenant: Tenant) -> None:
             created_at=at("2026-03-01 09:00:00.123456"),
             expires_at=at("2026-12-31 23:59:59.999999"),
         )
-        for order, role in enumerate(Recipient.Role.values):
-            reached = Recipient.Status.values[(number + order) % 7]
+        for order, role in enumerate(models.RecipientRole.values):
+            reached = models.RecipientStatus.values[(number + order) % 7]
             reason = "Nein,\n\tdanke" if number % 2 else None
             factories.recipient(document, role, reached, order=order, decline_reason=reason)
 

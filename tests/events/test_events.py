@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from config.api.cursors import decode_cursor, encode_cursor
 from config.api.errors import CursorExpired
-from documents.models import Document
+from documents.models import Document, DocumentStatus
 from events import feed as feeds
 from events import purge
 from events.models import KEEP_DAYS, Event, EventType, public_id
@@ -31,7 +31,7 @@ from workspaces.models import Workspace
 pytestmark = pytest.mark.django_db(transaction=True)  # the feed shows what is committed
 
 AFTER_EXPECTED = "the nextCursor of an earlier response, or 'now'"
-STATUSES = [status for status in Document.Status.values if status != "DRAFT"]
+STATUSES = [status for status in DocumentStatus.values if status != "DRAFT"]
 
 
 def test_event_has_the_shape_of_standard_webhooks(acme: Tenant) -> None:

@@ -13,7 +13,7 @@ from pypdf import PdfWriter
 
 from apikeys.models import ApiKey
 from documents import storage
-from documents.models import Document, Recipient, StoredFile
+from documents.models import Document, DocumentStatus, Recipient, SigningOrder, StoredFile
 from tests.support.client import Response, get
 from workspaces.models import Membership, Workspace
 
@@ -99,7 +99,7 @@ def document(
     title = fields.setdefault("title", f"{status.capitalize()} agreement")
     pages = fields.setdefault("page_count", 2)
     original = content or pdf(f"{title}: original", pages)
-    if status == Document.Status.COMPLETED:
+    if status == DocumentStatus.COMPLETED:
         fields.setdefault("completed_at", at("2026-03-03 12:00:00"))
         fields.setdefault("signed", stored(pdf(f"{title}: signed", pages)))
         fields.setdefault("certificate", stored(pdf(f"{title}: certificate")))
@@ -110,7 +110,7 @@ def document(
         **{
             "file_name": "agreement.pdf",
             "file_size": len(original),
-            "signing_order": Document.SigningOrder.PARALLEL,
+            "signing_order": SigningOrder.PARALLEL,
             **fields,
         },
     )

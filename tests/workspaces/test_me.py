@@ -1,13 +1,13 @@
 """GET /api/v1/me: which workspace and key a request uses, with document counts by status."""
 
-from documents.models import Document
+from documents.models import DocumentStatus
 from tests.support import factories
 from tests.support.client import compact, golden
 from tests.support.factories import Tenant
 
 
 def test_me_is_the_whole_expected_body(acme: Tenant, umbrella: Tenant) -> None:
-    for number, status in enumerate(Document.Status.values, 1):
+    for number, status in enumerate(DocumentStatus.values, 1):
         if status != "COMPLETED":
             factories.listed(acme.workspace, number, status=status)
     factories.document(acme.workspace, "COMPLETED")
