@@ -76,9 +76,6 @@ class NewKey(ActionPage):
         if self.workspace.plan not in WITH_API:
             raise Refused(sentence("no_plan", workspace=self.workspace))
 
-    def form_arguments(self) -> dict[str, Any]:
-        return {"by": self.user}
-
     def issue(self, **new: Any) -> tuple[ApiKey, str]:
         raise NotImplementedError
 

@@ -12,14 +12,15 @@ from django.contrib import messages
 from django.contrib.admin import site
 from django.contrib.auth.models import User
 from django.core import signing
-from django.core.exceptions import PermissionDenied
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.core.exceptions import ObjectDoesNotExist, PermissionDenied
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.utils.functional import cached_property
 from django.views import View
 
 from config.console.base import SectionAdmin, request_user
 from config.console.reauthentication import password_needed
+from config.request.context import actor
 
 
 class Refused(Exception):
@@ -132,6 +133,8 @@ class ActionPage(ObjectPage):
         except forms.ValidationError as exc:
             self.form.add_error(None, exc)
             return self.show()
+        except ObjectDoesNotExist as exc:  # it was deleted meanwhile
+            raise Http404 from exc
         if isinstance(done, HttpResponse):
             return done
         if done:
@@ -167,9 +170,9 @@ class OnceForm(forms.Form):
 
     new_id = forms.CharField(widget=forms.HiddenInput)
 
-    def __init__(self, *args: Any, by: User, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.signer = signing.Signer(salt=f"{type(self).__module__}:{by.pk}")
+        self.signer = signing.Signer(salt=f"{type(self).__module__}:{actor()}")
         self.fields["new_id"].initial = self.signer.sign(str(uuid.uuid4()))
 
     def clean_new_id(self) -> uuid.UUID:

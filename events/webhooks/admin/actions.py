@@ -4,7 +4,7 @@ from typing import Any
 
 from django.db import IntegrityError
 from django.forms import model_to_dict
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.template.defaultfilters import pluralize
 from django.utils.html import escape
 
@@ -48,9 +48,6 @@ def secret_page(page: ActionPage, raw: str, title: str) -> HttpResponse:
 class CreateEndpoint(ActionPage):
     form_class = NewEndpointForm
 
-    def form_arguments(self) -> dict[str, Any]:
-        return {"by": self.user}
-
     def prompt(self) -> Prompt:
         return Prompt(
             title="Create a webhook",
@@ -79,12 +76,6 @@ class EndpointAction(ActionPage):
 
     def is_allowed(self) -> bool:
         return may_change(self.request, self.endpoint)
-
-    def post(self, request: HttpRequest) -> HttpResponse:
-        try:
-            return super().post(request)
-        except Endpoint.DoesNotExist:  # deleted meanwhile
-            raise Http404 from None
 
 
 class ChangeEndpoint(EndpointAction):
