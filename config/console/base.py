@@ -9,7 +9,7 @@ from django.conf import settings
 from django.contrib import admin
 from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
-from django.db.models import Model, Q, QuerySet
+from django.db.models import Model, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
@@ -44,8 +44,7 @@ class SectionAdmin(admin.ModelAdmin):  # type: ignore[type-arg] # generic only i
     pages: Mapping[str, type[View]] = {}  # by the last part of their URLs
     list_class: type[FilteredList] | None = None  # instead of Django's list
     links: tuple[str, ...] = ()  # the filters that only links set
-    found_by: Mapping[Kind, str] = {}  # what the box in the header compares with a text,
-    findable = Q()  # of these rows
+    found_by: Mapping[Kind, str] = {}  # what the box in the header compares with a text
     show_facets = admin.ShowFacets.NEVER
     actions = None
     list_per_page = 25  # a log's row has three lines on a phone
@@ -107,9 +106,9 @@ class SectionAdmin(admin.ModelAdmin):  # type: ignore[type-arg] # generic only i
     def find(self, request: HttpRequest, kind: Kind, text: str) -> str:
         """Where the box in the header leads from a text of this kind; "" if it is nothing here."""
         if field := self.found_by.get(kind):
-            # A name is looked for in the workspace that is looked at; what is unique, in all.
-            rows = self.get_queryset(request) if kind == Kind.TEXT else self.openable(request)
-            return self.url_of_found(rows.filter(self.findable, **{field: text}), text)
+            # A key's beginning is unique, so it is looked for in all workspaces.
+            rows = self.openable(request) if kind == Kind.KEY else self.get_queryset(request)
+            return self.url_of_found(rows.filter(**{field: text}), text)
         obj = self.get_object(request, text) if kind == Kind.ID else None
         return self.url_of(obj) if obj else ""
 

@@ -95,7 +95,6 @@ class EndpointAdmin(ScopedAdmin):
     search_fields = ("label", "host")
     search_help_text = "A part of a name, or of a host"
     found_by = {Kind.HOST: "host__iexact", Kind.TEXT: "label__iexact"}
-    findable = Q(deleted_at=None)
 
     def rows(self, request: HttpRequest) -> QuerySet[Endpoint]:
         """With the hosts of their URLs; what follows them may be a secret."""
