@@ -19,10 +19,6 @@ from workspaces.models import Membership, Workspace, can_sign_in
 from workspaces.plans import label_of
 
 
-class LastAdmin(ValidationError):
-    """The change would leave the workspace without an admin who can sign in."""
-
-
 def _locked(workspace: Workspace) -> Workspace:
     # Not against foreign keys to it: new documents do not wait.
     return Workspace.objects.select_for_update(no_key=True).get(pk=workspace.pk)
@@ -97,7 +93,7 @@ def make_admin(membership: Membership, *, by: str) -> None:
 
 @transaction.atomic
 def remove_member(membership: Membership, *, by: str) -> None:
-    """Ends a membership; raises `LastAdmin` if the workspace would have no admin left."""
+    """Ends a membership; raises ValidationError if the workspace would have no admin left."""
     now = _locked_membership(membership)
     if now is not None:
         require_another_admin(now)
@@ -106,9 +102,9 @@ def remove_member(membership: Membership, *, by: str) -> None:
 
 
 def require_another_admin(than: Membership) -> None:
-    """Raises `LastAdmin` if nobody else who can sign in is an admin of the workspace."""
+    """Raises ValidationError if nobody else who can sign in is an admin of the workspace."""
     if list(Membership.objects.admins().filter(workspace=than.workspace)) == [than]:
-        raise LastAdmin(
+        raise ValidationError(
             f"Nothing was changed: {than.user} is the only admin of {than.workspace} who can sign "
             "in. First make another member an admin, or invite one."
         )
@@ -150,13 +146,12 @@ def lock_operators(account: User, *, others_needed: bool) -> None:
 def deactivate(account: User, *, even_last_admin: bool = False) -> None:
     """Ends an account's sessions (`sessions.end_closed`), and lets it sign in no more.
 
-    Raises `LastAdmin` if a workspace would have no admin left, and ValidationError if the service
-    would have no operator.
+    Raises ValidationError if a workspace would have no admin left, or the service no operator.
     """
     lock_operators(account, others_needed=account.is_superuser)
     for membership in Membership.objects.admins().filter(user=account).order_by("workspace_id"):
         _locked(membership.workspace)
     if solely_administered_by(account) and not even_last_admin:
-        raise LastAdmin("A workspace would have no admin who can sign in.")
+        raise ValidationError("A workspace would have no admin who can sign in.")
     account.is_active = False
     account.save(update_fields=["is_active"])

@@ -199,11 +199,8 @@ class Deactivate(OfAnother):
             hidden=[("last_admin", "yes")] if orphans else [],
         )
 
-    def run(self) -> str | HttpResponse:
-        try:
-            changes.deactivate(self.obj, even_last_admin="last_admin" in self.request.POST)
-        except changes.LastAdmin:  # since the page was shown
-            return self.show()
+    def run(self) -> str:
+        changes.deactivate(self.obj, even_last_admin="last_admin" in self.request.POST)
         return f"{self.obj} cannot sign in any more."
 
 
