@@ -4,6 +4,7 @@ import csv
 import io
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
 from typing import Any
 
 from django import forms
@@ -58,13 +59,9 @@ _BYTE_ORDER_MARK = "\ufeff"  # without it, Excel does not read the file as UTF-8
 
 def _actions(everything: bool) -> list[tuple[str, list[tuple[str, str]]]]:
     """The actions by what they are done to, for a field; admins see those of workspaces."""
-    groups: dict[str, list[tuple[str, str]]] = {}
-    for each in Action:
-        if everything or _IN_WORKSPACES & set(each.facts.split()):
-            groups.setdefault(each.value.partition(".")[0].capitalize(), []).append(
-                (each.value, str(each.label))
-            )
-    return list(groups.items())
+    shown = [each for each in Action if everything or _IN_WORKSPACES & set(each.facts.split())]
+    groups = groupby(shown, lambda each: each.value.partition(".")[0].capitalize())
+    return [(name, [(each.value, str(each.label)) for each in found]) for name, found in groups]
 
 
 class AuditLogFilter(lists.LogFilter):

@@ -113,9 +113,9 @@ class Action(models.TextChoices):
     LOG_EXPORTED = "audit.exported", "by (workspace) detail", "Audit log exported"
     LOG_VERIFIED = "audit.verified", "by detail", "Audit log verified"
     LOG_DAMAGED = "audit.verification_failed", "by detail", "bad", "Audit log is damaged"
+    LOG_RESTORED = "audit.restored", "by detail", "Audit log restored from a backup"
     COMMAND_RUN = "command.run", "by detail", "Command run"
     BACKUP_MADE = "backup.made", "by (detail)", "Backup made"
-    LOG_RESTORED = "audit.restored", "by detail", "Audit log restored from a backup"
 
 
 # A filter on downloads fills a page quickly without an index, since nearly all entries are
