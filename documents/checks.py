@@ -59,3 +59,4 @@ def lost_files() -> Iterator[CheckMessage]:
                 text = f"A file of document {document.pk} cannot be read."
                 yield Error(text, hint="`manage.py check_files` finds all that are lost.")
                 yield words_of(exc)
+                break

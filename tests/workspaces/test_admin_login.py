@@ -23,9 +23,9 @@ from tests.support import factories
 from tests.support.cast import entries
 from tests.support.database import whole_database
 from tests.support.factories import Tenant
-from tests.support.server import PATIENCE
+from tests.support.server import PATIENCE, eventually
 from tests.support.staff import PASSWORD, START, give_password, signed_in
-from workspaces.accounts import invitations
+from workspaces.accounts import invitations, throttle
 from workspaces.accounts.logins import with_login
 from workspaces.accounts.passwords import link
 from workspaces.accounts.throttle import ACCOUNT, ADDRESS, BROWSER, SIGNED_IN
@@ -188,17 +188,19 @@ def stranger_at_each_door(acme: Tenant) -> Iterator[Any]:
 
 
 def test_passwords_of_strangers_are_hashed_one_at_once_and_stop_no_page(
-    transactional_db: None, acme: Tenant, settings: Any
+    transactional_db: None, acme: Tenant, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Two wait for their turn, for a moment."""
+    monkeypatch.setattr(throttle, "WAIT_SECONDS", 0.1)
     settings.PASSWORD_HASHERS = [f"{__name__}.SlowHasher"]
     SlowHasher.may_end.clear()
     ada = give_password(acme.admin)
     browser, page = known_browser(ada), signed_in(ada)
     guesser = known_browser(give_password(factories.user("bob@x.example", is_staff=True)))
 
-    def guess(who: Client, login: str) -> Any:
+    def guess(who: Client, login: str, password: str = WRONG) -> Any:
         with closing(connection):
-            return attempt(who, login)
+            return attempt(who, login, password)
 
     with ThreadPoolExecutor() as pool:
         guesses = [pool.submit(guess, Client(), "nobody@acme.example")]
@@ -209,8 +211,13 @@ def test_passwords_of_strangers_are_hashed_one_at_once_and_stop_no_page(
             assert (response.status_code, response["Retry-After"]) == (429, "2")
         assert page.get(START).status_code == 200
         assert attempt(browser, ada.username, PASSWORD).status_code == 302
+        monkeypatch.setattr(throttle, "WAIT_SECONDS", PATIENCE)
+        following = [pool.submit(guess, Client(), ada.username, PASSWORD) for _ in range(2)]
+        assert eventually(lambda: throttle.LINE._value == 0)  # they wait
+        assert sign_in(ada.username, PASSWORD).status_code == 429
         SlowHasher.may_end.set()
         assert [each.result().status_code for each in guesses] == [200] * 3
+        assert [each.result().status_code for each in following] == [302] * 2
     assert sign_in(ada.username, PASSWORD).status_code == 302
 
 

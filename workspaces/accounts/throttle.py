@@ -103,10 +103,23 @@ def responds_429(view: Callable[..., Any]) -> Callable[..., HttpResponse]:
 
 
 _hashing = {"": Semaphore(1)}  # of strangers; of accounts, by id
+LINE, WAIT_SECONDS = Semaphore(2), 1.0  # the threads that wait for a place, and for how long
+
+
+def takes(place: Semaphore) -> bool:
+    """At once, or after a moment in a line that is short."""
+    if place.acquire(blocking=False):
+        return True
+    if not LINE.acquire(blocking=False):
+        return False
+    try:
+        return place.acquire(timeout=WAIT_SECONDS)
+    finally:
+        LINE.release()
 
 
 def takes_password(view: Any) -> Any:
-    """For forms with a password: at most one of strangers is served at a time.
+    """For forms with a password: at most one of strangers is served at a time, and two may wait.
 
     An account's own browsers may send two, since people click twice. Nobody waits for the body of a
     refused form. The CSRF token is in the body, so it is checked here, not by the middleware.
@@ -121,7 +134,7 @@ def takes_password(view: Any) -> Any:
         user = request.user
         who = str(user.pk) if user.is_authenticated else known_browser.account_in(request)
         place = _hashing.setdefault(who, Semaphore(2))
-        if not place.acquire(blocking=False):
+        if not takes(place):
             context = {"title": "Please try again in a few seconds"}
             response = render(request, "admin/busy.html", context, status=429)
             response["Retry-After"] = "2"
