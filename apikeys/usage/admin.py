@@ -60,8 +60,8 @@ class RefusedRequestAdmin(LogAdmin):
     empty_text = (
         "None. Refused requests are listed after some seconds, and kept for 30 days; those that "
         "succeeded are not listed. Of a key’s requests with one reason, the first 60 Request-Ids "
-        "of a minute are kept; the others are only counted: look for the key. Those without a "
-        "valid key are of no workspace: only support staff see them."
+        "of a minute and the last are kept; the others are only counted: look for the key. Those "
+        "without a valid key are of no workspace: only support staff see them."
     )
     menu_position = 29  # before the audit log; of an address, the box leads to the log first
     in_menu = False  # the audit log leads here

@@ -28,7 +28,6 @@ ROWS_A_MINUTE = 20  # of refused requests, of a key or a network
 ROWS_OF_A_STATUS = 8  # of these, or twice as many with new reasons: a flood leaves room for others
 ROWS_OF_A_REASON = 3  # of these: a flood is a few rows, whatever it asks for
 NETWORKS = 250  # that have rows, in each batch; of minutes of keys, 20 times as many
-IDS_KEPT = 60  # Request-Ids of a row, the first ones
 SENT_LENGTH = 120  # of a refused request's path with its query, and of its user agent
 
 # By key or network and minute, then by what else is equal.
@@ -90,7 +89,8 @@ def fold(row: RefusedRequest, into: Rows) -> RefusedRequest:
         found = (likest or alike or [*rows.values()])[-1]
         found.others += row.requests
     if found.reason == row.reason:  # an id leads to its reason
-        found.request_ids = [*found.request_ids, *row.request_ids][:IDS_KEPT]
+        ids = [*found.request_ids, *row.request_ids]
+        found.request_ids = [*ids[:60], *ids[60:][-1:]]  # the first ones, and that of the last
     found.requests += row.requests
     found.created_at = min(found.created_at, row.created_at)
     found.last_at = max(found.last_at, row.last_at)

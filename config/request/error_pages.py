@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.views import defaults
 from django.views.decorators.cache import never_cache
 
-from config.api.errors import InvalidRequest, PathNotFound, ServerError
+from config.api.errors import InvalidRequest, PathNotFound, ServerError, Unavailable
 from config.api.exceptions import as_api_error, error_response
 
 HOST_LENGTH = 100  # characters of a foreign host's name that an error quotes
@@ -64,7 +64,10 @@ def server_error(request: HttpRequest) -> HttpResponse:
         return error_response(request, error)
     request.notes.error = error  # type: ignore[attr-defined]
     html = render_to_string([f"{error.status_code}.html", "500.html"])
-    return HttpResponse(html, status=error.status_code, headers=error.headers)
+    response = HttpResponse(html, status=error.status_code)
+    if isinstance(error, Unavailable):
+        response["Retry-After"] = error.headers["Retry-After"]
+    return response
 
 
 def _gets_json(request: HttpRequest) -> bool:

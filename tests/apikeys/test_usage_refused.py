@@ -229,7 +229,7 @@ def test_flood_is_one_row_with_its_times_and_its_first_60_request_ids(
     [row] = RefusedRequest.objects.all()
     assert (row.requests, row.others) == (420, 0)
     assert row.last_at - row.created_at == timedelta(milliseconds=838)
-    assert row.request_ids == ids[:60]
+    assert row.request_ids == [*ids[:60], ids[-1]]
     kept, counted = (
         text_of(body(sam.get(REFUSED, {"request_id__exact": ids[n].hex}))) for n in (9, 99)
     )
@@ -376,7 +376,7 @@ def test_flushes_of_one_minute_add_up(flood: Flood, flusher: ModuleType) -> None
         flood(path=path, status=405)
     flusher.flush()
     row = RefusedRequest.objects.get(path="/api/v1")
-    assert row.request_ids == [*first, *second[:10]]
+    assert row.request_ids[:-1] == [*first, *second[:10]]
     assert row.last_at == MINUTE + timedelta(milliseconds=98)
     assert sum(requests for requests, _ in counts()) == 105
     assert len(counts()) == 6
