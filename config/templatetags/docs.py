@@ -21,7 +21,6 @@ def sample(content: str, name: str, path: str = "", status: int = 200) -> SafeSt
     """
     _, *parts = re.split(r"^--- (.+)\n", content, flags=re.MULTILINE)
     codes = [(parts[i], parts[i + 1].strip()) for i in range(0, len(parts), 2)]
-    context = {"name": name, "codes": codes, "path": path}
-    if path:
-        context["example"] = example(path.partition("?")[0], status)
+    shown = example(path.partition("?")[0], status) if path else ""
+    context = {"name": name, "codes": codes, "path": path, "example": shown}
     return SafeString(render_to_string("docs/sample.html", context))
