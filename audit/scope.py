@@ -37,9 +37,12 @@ class Scope:
     everything: bool = False
     asked: str = ""
     last: str = ""
+    sent: str = ""
 
     @cached_property
     def workspace(self) -> Any:
+        if self.sent:
+            return self.own.filter(pk=parsed(self.sent)).first()
         for id in filter(None, (self.asked, self.last)):
             if found := self.own.filter(pk=parsed(id)).first():
                 return found
@@ -79,14 +82,12 @@ def scope_of(request: HttpRequest) -> Scope:
     if scope is None:
         user = request_user(request)
         workspaces: Any = apps.get_model("workspaces", "Workspace")  # whose app is above this one
-        own = workspaces.objects.administered_by(user)
-        if sent := request.POST.get("workspace"):  # a form is of the one that it was opened in
-            own = own.filter(pk=parsed(sent))
         scope = Scope(
-            own,
+            workspaces.objects.administered_by(user),
             everything=has_right(user, READ_ALL),
             asked=request.GET.get(WORKSPACE, ""),
             last=str(request.get_signed_cookie(COOKIE, "", salt=COOKIE)),
+            sent=request.POST.get("workspace", ""),  # a form is of the one that it was opened in
         )
         request.audit_scope = scope  # type: ignore[attr-defined]
     return scope

@@ -7,12 +7,12 @@ from django.apps import apps
 from django.core.checks import CheckMessage, Error, Info
 from django.utils import timezone
 
-from config.checks import FILES, asks_service, words_of
+from config.checks import DATABASE, FILES, asks_service, words_of
 from documents import storage
-from documents.models import Document
+from documents.models import FILE_TYPES, Document
 
 HINT = "Check `S3_ENDPOINT_URL`, `S3_BUCKET`, `S3_REGION` and the keys."
-MOST = 5  # requests whose files are asked for again
+ROWS, MOST = 50, 5  # failed downloads that are looked at, and documents asked for again
 
 
 def fault(look: Callable[[], None]) -> list[CheckMessage]:
@@ -41,22 +41,31 @@ def bucket() -> list[CheckMessage]:
     return fault(storage.check_bucket) or [Info(f"The bucket is {storage.STORE.bucket_name}.")]
 
 
-@asks_service(FILES, "documents.003", hint=HINT)
+@asks_service(FILES, "documents.003", hint=DATABASE)
 def lost_files() -> Iterator[CheckMessage]:
-    """Asks again for the files of documents whose downloads failed within 24 hours."""
+    """Asks again for the files of documents whose downloads failed within 24 hours.
+
+    First for those that object storage did not have. The first that is lost is enough.
+    """
     refusals: Any = apps.get_model("usage", "RefusedRequest")  # neither app imports the other
     since = timezone.now() - timedelta(days=1)
-    failed = refusals.objects.filter(status=503, reason__startswith="object storage")
-    paths = failed.filter(created_at__gte=since).order_by("path").values_list("path", flat=True)
-    ids = re.findall("/documents/([0-9a-f-]{36})/download", " ".join(paths.distinct()[:MOST]))
+    failed = refusals.objects.filter(status=503, created_at__gte=since).order_by("-created_at")
+    paths: list[str] = []
+    for reason in ("object storage: ", "object storage was out of reach"):
+        rows = failed.filter(reason__startswith=reason)
+        paths += rows.values_list("path", flat=True)[:ROWS]
+    ids = re.findall("/documents/([0-9a-f-]{36})/download", " ".join(paths).lower())
     if ids and fault(storage.check_bucket):
         return  # one fault is one finding
-    for document in Document.objects.filter(pk__in=ids):
-        for file in filter(None, (document.original, document.signed, document.certificate)):
+    for id in [*dict.fromkeys(ids)][:MOST]:
+        document = Document.objects.filter(pk=id, deleted_at=None).first()
+        for type in FILE_TYPES if document else ():
             try:
-                storage.open_object(file.object_key, file.size).close()
+                if file := getattr(document, type):
+                    storage.require(file.object_key, file.size)
+                    storage.open_object(file.object_key, 1, "bytes=0-0").read()
             except storage.StorageError as exc:
-                text = f"A file of document {document.pk} cannot be read."
+                text = f"The {type} file of document {id} cannot be read."
                 yield Error(text, hint="`manage.py check_files` finds all that are lost.")
                 yield words_of(exc)
-                break
+                return

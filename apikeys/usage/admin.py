@@ -92,8 +92,8 @@ class RefusedRequestAdmin(LogAdmin):
         checks = health.checks()
         rows = report.faults(report.refused_within(minutes=5).filter(scope.condition()))
         found: dict[str, list[str]] = {} if rows else {RESPONSES: []}
-        if any(each.id == LOST for each in checks.problems):  # until it can be read again
-            missed = report.refused_within(days=1).filter(reason__startswith="object storage")
+        if any(each.id == LOST for each in checks.problems):  # then for a day, or until none is
+            missed = report.refused_within(days=1).filter(reason__startswith="object storage:")
             rows += report.faults(missed.filter(scope.condition()))
         for row in reversed(rows):  # the most stay
             part = CHECKED.get(re.split(" was |:", row.reason)[0], RESPONSES)

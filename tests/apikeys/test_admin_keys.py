@@ -235,7 +235,9 @@ def test_key_is_created_in_the_workspace_that_the_form_names(
     form = {**form_of(body(ada.get(NEW_KEY))), "name": "CRM sync", "expires": "never"}
     ada.post(page_of(umbrella.workspace, "switch"))
     Workspace.objects.filter(pk=umbrella.workspace.pk).update(plan="FREE")
-    raw_of(ada.post(NEW_KEY, form))
+    response = ada.post(NEW_KEY, form)
+    raw_of(response)
+    assert "data-cookie" in body(response)  # links lead to the key's workspace
     assert ApiKey.objects.get(name="CRM sync").workspace == acme.workspace
     assert "CRM sync" in body(ada.get(KEYS))
 

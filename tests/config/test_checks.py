@@ -213,8 +213,11 @@ def test_file_that_a_download_did_not_get_is_missed_until_it_is_there_again(
     reason = f"object storage: object {key}: HTTP 404"
     at = timezone.now() - timedelta(hours=2)
     refused(status=503, reason=reason, path=path, workspace_id=acme.workspace.pk, created_at=at)
+    outage: Any = {"status": 503, "reason": "object storage was out of reach", "created_at": at}
+    refused(9, **outage, path=lambda number: f"/api/v1/documents/{factories.uid(number)}/download")
+    refused(**outage, path=path, workspace_id=umbrella.workspace.pk)
     lost = "Requests failed 2 hours ago with status 503"
-    missing = f"Documents' files: A file of document {document.pk} cannot be read."
+    missing = f"Documents' files: The original file of document {document.pk} cannot be read."
     pages = [unescape(text_of(body(each.get(START)))) for each in clients]
     assert not any("documents' files" in page for page in pages)
     assert [lost in page for page in pages] == [False, True, False, False]

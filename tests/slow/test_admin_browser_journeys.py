@@ -43,6 +43,7 @@ def test_admin_signs_in_creates_copies_and_uses_a_key_and_never_sees_it_again(
     shown = subprocess.check_output(["bash", "-c", lines], input=f"{raw}\n", text=True)
     assert json.loads(shown)["data"]["key"]["name"] == "CRM sync"
     browser.find(".secret + button").click()
+    assert browser.shows("Copied.")
     browser.check_layout("key-created")
     for leave in (browser.driver.refresh, browser.driver.back, browser.driver.forward):
         with browser.next_page():

@@ -3,17 +3,17 @@
 
 function offerCopies() {
   for (const text of document.querySelectorAll(".copyable")) {
-    const button = document.createElement("button");
+    const [button, result] = ["button", "output"].map((name) => document.createElement(name));
     const { what, button: className = "copy" } = text.dataset;
     const textContent = what ? `Copy the ${what}` : "Copy";
     const ariaLabel = what ? textContent : `Copy ${text.textContent}`;
     Object.assign(button, { type: "button", className, textContent, ariaLabel });
     button.addEventListener("click", () => {
       window.getSelection().selectAllChildren(text);
-      const done = document.execCommand("copy"); // of the two ways, this one needs no TLS
-      button.ariaLabel = button.textContent = done ? "Copied" : "Selected";
+      const isCopied = document.execCommand("copy"); // of the two ways, this one needs no TLS
+      result.textContent = isCopied ? " Copied." : " Not copied: copy the selected text.";
     });
-    text.after(button);
+    text.after(button, result);
   }
 }
 offerCopies();
@@ -57,12 +57,12 @@ setInterval(async () => {
   looked = isOld ? Date.now() : looked;
   keepWorkspace();
   const response = await fetch(location.href, { headers: { Unattended: "yes" } }).catch(() => null);
-  if (response?.redirected) {
-    return location.reload(); // to sign in again
-  }
   const text = response?.ok && (await response.text());
+  const page = new DOMParser().parseFromString(text || "", "text/html");
+  if (response?.redirected || (text && page.title !== document.title)) {
+    return location.reload(); // to sign in again, or since the user is no admin of it any more
+  }
   if (text && isSeen() && (isOld || !text.includes("data-live"))) {
-    const page = new DOMParser().parseFromString(text, "text/html");
     const messages = document.querySelectorAll("#messages"); // the server says each once
     document.querySelector("main").replaceChildren(...messages, ...page.querySelector("main").children);
     localise();
