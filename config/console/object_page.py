@@ -168,15 +168,13 @@ class OnceForm(forms.Form):
     A form that is sent again (reload, back button, double click) has an id that exists.
     """
 
-    new_id = forms.CharField(widget=forms.HiddenInput)
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.signer = signing.Signer(salt=f"{type(self).__module__}:{actor()}")
-        self.fields["new_id"].initial = self.signer.sign(str(uuid.uuid4()))
+    new_id = forms.CharField(
+        widget=forms.HiddenInput,
+        initial=lambda: signing.dumps(str(uuid.uuid4()), salt=f"new {actor()}"),
+    )
 
     def clean_new_id(self) -> uuid.UUID:
         try:
-            return uuid.UUID(self.signer.unsign(self.cleaned_data["new_id"]))
+            return uuid.UUID(signing.loads(self.cleaned_data["new_id"], salt=f"new {actor()}"))
         except signing.BadSignature:
             raise forms.ValidationError("Please open this form again.") from None
