@@ -205,7 +205,7 @@ def test_file_that_a_download_did_not_get_is_missed_until_it_is_there_again(
     """By operators, support staff and admins of its workspace, though object storage responds."""
     monkeypatch.setattr(health, "KEPT", timedelta(0))
     clients = [*map(staff.signed_in, (umbrella.admin, acme.admin, staff.support())), desk]
-    document = factories.document(acme.workspace, content=factories.pdf("Lost", 1))
+    document = factories.document(acme.workspace, title="Lost")
     key = document.original.object_key
     content = b"".join(storage.read(key))
     storage.delete([key])
@@ -216,10 +216,11 @@ def test_file_that_a_download_did_not_get_is_missed_until_it_is_there_again(
     outage: Any = {"status": 503, "reason": "object storage was out of reach", "created_at": at}
     refused(9, **outage, path=lambda number: f"/api/v1/documents/{factories.uid(number)}/download")
     refused(**outage, path=path, workspace_id=umbrella.workspace.pk)
-    lost = "Requests failed 2 hours ago with status 503"
+    lost = "Downloads of Lost failed 2 hours ago with status 503 . A file of it cannot be read."
     missing = f"Documents' files: The original file of document {document.pk} cannot be read."
     pages = [unescape(text_of(body(each.get(START)))) for each in clients]
     assert not any("documents' files" in page for page in pages)
+    assert "errors of the last 5 minutes" not in pages[1]
     assert [lost in page for page in pages] == [False, True, False, False]
     assert [missing in page for page in pages] == [False, False, True, True]
     storage.save(io.BytesIO(content), key)
