@@ -29,8 +29,9 @@ class Scope:
         own: the workspaces whose admin the user is.
         everything: whether the user sees what all have, and entries without a workspace.
         workspace: of the user's own workspaces, the one that is looked at: that of the object that
-            the URL names, the one in the URL, the one of the form, the one that was looked at last,
-            or the first; None without any. A URL with a foreign one does not exist.
+            the URL names, the one of the form that is sent, the one in the URL, the one that was
+            looked at last, or the first. None without any, or for a form of a foreign one; a URL
+            with a foreign one does not exist.
     """
 
     own: QuerySet[Any]

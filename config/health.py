@@ -108,7 +108,7 @@ class Checks(NamedTuple):
     running: bool = False  # a newer result is not there yet
 
     def of(self, *parts: str) -> "Checks":
-        """What concerns these parts and all workspaces, or says that the checks have failed."""
+        """Only what concerns these parts, but no lost file, or says that the checks have failed."""
         problems = [
             each for each in self.problems if each.obj in {*parts, FAILED} and each.id != LOST
         ]

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from datetime import datetime
+from itertools import islice
 from typing import Any
 
 from django.contrib import admin
@@ -54,7 +55,7 @@ class DocumentPage(ObjectPage):
             "people": [(each, *circle(each), since(each)) for each in recipients],
             "in_order": document.signing_order == SigningOrder.SEQUENTIAL,
             "timeline": timeline(self.request, document, recipients, entries),
-            "downloads": list(downloads(self.request, entries))[:SHOWN],
+            "downloads": list(islice(downloads(self.request, entries), SHOWN)),
             "most": MOST if len(entries) == MOST else None,
             "log_url": filtered(
                 LOG, workspace_id__exact=document.workspace_id, document_id__exact=document.pk

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from config.checks import DATABASE, FILES, asks_service, words_of
 from documents import storage
-from documents.models import FILE_TYPES, Document
+from documents.models import FILE_TYPES, NOT_DELETED, Document
 
 HINT = "Check `S3_ENDPOINT_URL`, `S3_BUCKET`, `S3_REGION` and the keys."
 ROWS, MOST = 50, 5  # failed downloads that are looked at, and documents asked for again
@@ -57,15 +57,16 @@ def lost_files() -> Iterator[CheckMessage]:
     ids = re.findall("/documents/([0-9a-f-]{36})/download", " ".join(paths).lower())
     if ids and fault(storage.check_bucket):
         return  # one fault is one finding
-    for id in [*dict.fromkeys(ids)][:MOST]:
-        document = Document.objects.filter(pk=id, deleted_at=None).first()
-        for type in FILE_TYPES if document else ():
+    newest = list(dict.fromkeys(ids))[:MOST]
+    documents = Document.objects.filter(NOT_DELETED, pk__in=newest)
+    for document in documents.select_related(*FILE_TYPES):
+        for type in FILE_TYPES:
             try:
                 if file := getattr(document, type):
                     storage.require(file.object_key, file.size)
                     storage.open_object(file.object_key, 1, "bytes=0-0").read()
             except storage.StorageError as exc:
-                text = f"The {type} file of document {id} cannot be read."
+                text = f"The {type} file of document {document.pk} cannot be read."
                 yield Error(text, hint="`manage.py check_files` finds all that are lost.")
                 yield words_of(exc)
                 return

@@ -44,14 +44,16 @@ def entries_of(request: HttpRequest, document: Document) -> list[AuditEntry]:
 
 
 def downloads(request: HttpRequest, entries: Iterable[AuditEntry]) -> Iterator[dict[str, Any]]:
-    """Those of each key and `origin`, its address and program; of those, the last one."""
+    """For each key, address and program: the last one, and how many there were."""
     found = defaultdict(list)
     for entry in entries:
         if entry.action == Action.DOCUMENT_DOWNLOADED:
             program = entry.user_agent.partition(" ")[0]
-            found[entry.key_id, ", ".join(filter(None, (entry.address, program)))].append(entry)
-    for (_, origin), (last, *others) in found.items():
-        yield {"key": _key(request, last), "origin": origin, "last": last, "times": 1 + len(others)}
+            origin = ", ".join(filter(None, (entry.address, program)))
+            found[entry.key_id, origin].append(entry)
+    for (_, origin), same in found.items():
+        last = same[0]
+        yield {"key": _key(request, last), "origin": origin, "last": last, "times": len(same)}
 
 
 def timeline(

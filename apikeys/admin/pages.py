@@ -154,8 +154,8 @@ class EndKey(ActionPage):
 
     def context(self) -> dict[str, Any]:
         usage = KeyUsage.objects.filter(key_id=self.obj.pk)
-        sums, last = report.total(report.by_day(usage)), report.addresses(self.obj.pk)[:1]
-        return {"requests": sums.requests, "last": last}
+        sums = report.total(report.by_day(usage))
+        return {"requests": sums.requests, "last": report.addresses(self.obj.pk)[:1]}
 
     def run(self) -> str:
         self.end(self.obj, by=self.user)

@@ -93,13 +93,16 @@ class RefusedRequestAdmin(LogAdmin):
         rows = report.faults(report.refused_within(minutes=5).filter(scope.condition()))
         if any(each.id == LOST for each in checks.problems):  # then for a day, or until none is
             missed = report.refused_within(days=1).filter(reason__startswith="object storage:")
-            rows[:0] = missed.filter(scope.condition()).order_by("-created_at")[:1]
+            newest = missed.filter(scope.condition()).order_by("-created_at")[:1]
+            rows = [*newest, *rows]
         found: dict[str, list[str]] = {} if rows else {RESPONSES: []}
         for row in reversed(rows):  # the most stay
-            part = CHECKED.get(re.split(" was |:", row.reason)[0], RESPONSES)
+            cause = re.split(" was |:", row.reason)[0]
+            part = CHECKED.get(cause, RESPONSES)
             is_over = part in checks.well and row.last_at < checks.at
-            context = {"row": row, "own": not scope.everything, "is_over": is_over}
-            context["document"] = document_of(request, row)  # of one; a kind of them has no path
+            document = document_of(request, row)  # a row that stands for several has no path
+            context = {"row": row, "own": not scope.everything, "document": document}
+            context["is_over"] = is_over
             text = render_to_string("admin/usage/failed.html", context)
             if is_over:
                 found[f"{part} before"] = [Quiet(text)]

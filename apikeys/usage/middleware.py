@@ -89,8 +89,8 @@ def fold(row: RefusedRequest, into: Rows) -> RefusedRequest:
         found = (likest or alike or [*rows.values()])[-1]
         found.others += row.requests
     if found.reason == row.reason:  # an id leads to its reason
-        ids = [*found.request_ids, *row.request_ids]
-        found.request_ids = [*ids[:60], *ids[60:][-1:]]  # the first ones, and that of the last
+        found.request_ids = [*found.request_ids, *row.request_ids]
+        del found.request_ids[60:-1]  # the first ones and the last stay
     found.requests += row.requests
     found.created_at = min(found.created_at, row.created_at)
     found.last_at = max(found.last_at, row.last_at)

@@ -51,7 +51,8 @@ def page_after(ranges: list[QuerySet[Any]], last: Any, size: int) -> tuple[list[
 
 def batches(ranges: list[QuerySet[Any]], size: int) -> Iterator[list[Any]]:
     """All rows, newest first. Each is a page of its own, so a slow reader holds no cursor."""
-    found, older = [None], True
+    found, older = page_after(ranges, None, size)
+    yield found
     while older:
         found, older = page_after(ranges, found[-1], size)
         yield found

@@ -216,7 +216,7 @@ def test_file_that_a_download_did_not_get_is_missed_until_it_is_there_again(
     outage: Any = {"status": 503, "reason": "object storage was out of reach", "created_at": at}
     refused(9, **outage, path=lambda number: f"/api/v1/documents/{factories.uid(number)}/download")
     refused(**outage, path=path, workspace_id=umbrella.workspace.pk)
-    lost = "Downloads of Lost failed 2 hours ago with status 503 . A file of it cannot be read."
+    lost = "Downloads of Lost failed 2 hours ago with status 503 . A file of it could not be read."
     missing = f"Documents' files: The original file of document {document.pk} cannot be read."
     pages = [unescape(text_of(body(each.get(START)))) for each in clients]
     assert not any("documents' files" in page for page in pages)

@@ -83,7 +83,8 @@ class Site(ConsoleSite):
         if context["has_permission"]:
             scope = scope_of(request)
             context["looked_at"] = scope.workspace if len(scope.own[:2]) > 1 else None
-            context["cookie"] = remember(request, HttpResponse()).cookies.output(header="")
+            response = remember(request, HttpResponse())  # for the cookie that `console.js` sets
+            context["cookie"] = response.cookies.output(header="")
         return context
 
     def index(self, request: HttpRequest, extra_context: Any = None) -> Any:

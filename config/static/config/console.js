@@ -1,9 +1,11 @@
-// Buttons that copy a text, forms that are sent once, and pages that stay up to date.
+// Buttons that copy a text, forms that are sent once, tabs that keep their workspace, and pages
+// that stay up to date.
 "use strict";
 
 function offerCopies() {
   for (const text of document.querySelectorAll(".copyable")) {
-    const [button, result] = ["button", "output"].map((name) => document.createElement(name));
+    const button = document.createElement("button");
+    const result = document.createElement("output");
     const { what, button: className = "copy" } = text.dataset;
     const textContent = what ? `Copy the ${what}` : "Copy";
     const ariaLabel = what ? textContent : `Copy ${text.textContent}`;

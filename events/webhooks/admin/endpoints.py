@@ -151,7 +151,8 @@ def chart(endpoint: Endpoint) -> SafeString:
         done=Count("pk", filter=delivered), rest=Count("pk", filter=~delivered)
     )
     numbers = {day: (done, rest) for day, done, rest in rows}
-    days = [datetime.now(UTC).date() - timedelta(back) for back in reversed(range(KEEP.days))]
+    today = datetime.now(UTC).date()
+    days = [today - timedelta(days=back) for back in reversed(range(KEEP.days))]
     bars = [Bar(f"{day:%-d %b}", numbers.get(day, (0, 0))) for day in days]
     names = {"delivered": "ok", "not delivered": "bad"}
     return bar_chart(bars, label="Deliveries by day", names=names)
