@@ -2,13 +2,14 @@
 
 import re
 from collections.abc import Iterable
+from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
 from django import forms
 from django.apps import apps
 from django.contrib import admin
-from django.db.models import Q
+from django.db.models import F, Q
 from django.http import HttpRequest
 from django.template.defaultfilters import pluralize
 from django.template.loader import render_to_string
@@ -29,6 +30,7 @@ from config.console.base import request_user
 from config.console.formatting import Bad, Quiet, clock_tag, isolated, with_times
 from config.console.identify import Kind
 from config.console.links import DOCUMENT, REFUSED, WORKSPACE, key_link, page_link, parsed
+from config.request.context import began_at
 from config.templatetags.console import copyable
 from workspaces.permissions import is_operator
 
@@ -48,9 +50,20 @@ class RefusedFilter(lists.LogFilter):
     address__exact = lists.linked("Address", forms.CharField)
 
     def clean(self) -> None:
-        """A row has the ids of many requests."""
-        if id := self.cleaned_data.pop("request_id__exact", None):
-            self.cleaned_data["request_ids__contains"] = [id]
+        self.request_id, self.by_time = self.cleaned_data.pop("request_id__exact", None), False
+
+    def ranges(self, rows: Any) -> list[Any]:
+        """For an id that was not kept, the rows of its time of which not all ids are kept."""
+        found = rows.filter(self.condition())
+        if self.request_id is None:
+            return [found]
+        kept = found.filter(request_ids__contains=[self.request_id])
+        if kept.exists():
+            return [kept]
+        self.by_time = True
+        at = began_at(self.request_id)
+        minute = found.filter(created_at__range=(at - timedelta(minutes=1), at), last_at__gte=at)
+        return [minute.filter(requests__gt=F("request_ids__len"))]
 
 
 @admin.register(RefusedRequest)
@@ -59,9 +72,8 @@ class RefusedRequestAdmin(LogAdmin):
 
     empty_text = (
         "None. Refused requests are listed after some seconds, and kept for 30 days; those that "
-        "succeeded are not listed. Of a key’s requests with one reason, the first 60 Request-Ids "
-        "of a minute and the last are kept; the others are only counted: look for the key. Those "
-        "without a valid key are of no workspace: only support staff see them."
+        "succeeded are not listed. Those without a valid key are of no workspace: only support "
+        "staff see them."
     )
     menu_position = 29  # before the audit log; of an address, the box leads to the log first
     in_menu = False  # the audit log leads here
@@ -135,7 +147,7 @@ class RefusedRequestAdmin(LogAdmin):
         yield "Address", row.address if row.key_id else ""  # it is who asked, without a key
         yield "User agent", row.user_agent
         asked = parsed(request.GET.get("request_id__exact", ""))
-        id = asked if asked in row.request_ids else row.request_ids[0]
+        id = asked or row.request_ids[0]
         among = f"one of {row.requests:,}" if row.requests > 1 else ""
         yield "Request id", format_html("{} {}", copyable(id.hex), among)
         if row.response_text != reason(request, row):

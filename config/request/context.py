@@ -3,11 +3,14 @@
 import os
 import pwd
 import sys
+import time
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from ipaddress import IPv6Address, ip_address, ip_network
 from pathlib import Path
 from typing import TYPE_CHECKING
+from uuid import UUID
 
 from django.conf import settings
 from django.http import HttpRequest
@@ -56,6 +59,17 @@ class Notes:
             return ""
         reason = self.error.reason or str(self.error.detail)
         return reason.partition("\n")[0]  # PostgreSQL sends several lines
+
+
+def new_request_id() -> str:
+    """16 bytes in hex: the first six are milliseconds since 1970, the others are random."""
+    return f"{time.time_ns() // 1_000_000:012x}{os.urandom(10).hex()}"
+
+
+def began_at(request_id: UUID) -> datetime:
+    """When the request with this id began; some time for an id that is not one of ours."""
+    seconds = (request_id.int >> 80) / 1000
+    return datetime.fromtimestamp(min(seconds, 10**11), UTC)  # Python's years end
 
 
 def request_id() -> str:

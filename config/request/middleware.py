@@ -1,7 +1,6 @@
 """The request's id, its line in the access log, and its metrics; and its Host header."""
 
 import contextlib
-import os
 import sys
 import time
 from collections.abc import Callable
@@ -16,7 +15,7 @@ from django.utils.encoding import escape_uri_path
 
 from config import systemd
 from config.request import metrics
-from config.request.context import Notes, current_request
+from config.request.context import Notes, current_request, new_request_id
 from config.request.logs import line_start
 from config.request.redaction import redact, shown
 
@@ -37,7 +36,7 @@ class RequestIdMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         started = time.monotonic()
         user_agent = request.META.get("HTTP_USER_AGENT", "")
-        notes = Notes(os.urandom(16).hex(), client_address(request), user_agent)
+        notes = Notes(new_request_id(), client_address(request), user_agent)
         request.notes = notes  # type: ignore[attr-defined]
         token = current_request.set(request)
         systemd.running[notes.request_id] = started  # for its watchdog
