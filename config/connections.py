@@ -5,6 +5,7 @@ import os
 import threading
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Any
 
 import dj_database_url
@@ -32,10 +33,13 @@ from psycopg.rows import args_row, tuple_row
 # as NotSupportedError.
 UNAVAILABLE = (InterfaceError, InternalError, NotSupportedError, OperationalError)
 
-HUNG_SECONDS = 90.0  # for which a process that is not busy has asked nothing
+RESPONDS_SECONDS = 3.0
+HUNG_SECONDS = 30.0  # for which a process that is not busy has asked nothing
 
 Parameters = Sequence[Any] | Mapping[str, Any]
 
+_asks = ThreadPoolExecutor(1, "database")  # the only one that waits for a silent server
+_question: Future[None] | None = None  # that runs, or the last one
 _thread = threading.local()  # a cursor each: a new one would take a third of a short statement
 
 
@@ -133,6 +137,21 @@ def close_with_thread(connection: Any, **kwargs: Any) -> None:
 
 def close_failed(**kwargs: Any) -> None:
     if connection.errors_occurred and not connection.in_atomic_block:
+        connection.close()
+
+
+def responds() -> bool:
+    """Whether PostgreSQL does: a statement's time-out does not end while the server hangs."""
+    global _question
+    if _question is None or _question.done():
+        _question = _asks.submit(_ask)
+    return bool(wait([_question], RESPONDS_SECONDS).done)
+
+
+def _ask() -> None:
+    try:
+        fetch("SELECT 1", [])
+    except Error:  # the page finds that too, and says so
         connection.close()
 
 

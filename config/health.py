@@ -22,7 +22,7 @@ from django.views.decorators.http import require_safe
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
 from config.api.responses import json_response
-from config.checks import LOST, SECONDS, asked
+from config.checks import FILES, LOST, SECONDS, asked
 from config.connections import part_limits
 
 logger = logging.getLogger(__name__)
@@ -143,6 +143,8 @@ def checks() -> Checks:
     seconds = time.monotonic() - since
     if seconds > SECONDS and all(each.obj != part for each in problems):
         text = f"There has been no response for {seconds:.0f} seconds."
+        if part == FILES:
+            text = f"Downloads and imports may fail. {text}"
         problems.insert(0, Error(text, "See whether it runs, and can be reached.", part))
         _known = _known._replace(problems=problems)  # until this run has ended
     facts = [each for each in _known.facts if each.obj != part]

@@ -102,6 +102,7 @@ if SERVES_PAGES:  # each request of the API would take 11 to 16 % longer
     MIDDLEWARE += [
         "whitenoise.middleware.WhiteNoiseMiddleware",
         "config.console.csp.ContentSecurityPolicy",
+        "config.request.middleware.DatabaseMiddleware",
         "django.contrib.sessions.middleware.SessionMiddleware",
         "django.middleware.csrf.CsrfViewMiddleware",
         "workspaces.accounts.sessions.SessionEndMiddleware",

@@ -138,11 +138,11 @@ class DocumentList(FilteredList):
     def empty_text(self) -> str:
         if self.older:
             return "Nothing matches on this page. Older documents may match."
-        if any(label != "Workspace" for label, *_ in self.chips):
+        if any(label not in ("Workspace", "Search") for label, *_ in self.chips):
             return "Nothing matches all of these filters."
         if text := self.form.cleaned_data.get("q"):
             names = Workspace.objects.filter(pk=self.form.cleaned_data[WORKSPACE])
             of = "".join(f" of {each}" for each in names)
             nothing = f"No document{of} has “{text}” in its title, or a recipient with this e-mail."
-            return f"{nothing} The box above finds a key by its first 12 characters, and any id."
+            return f"{nothing} The box above also finds keys and webhooks by parts of their names."
         return "No documents."

@@ -59,14 +59,15 @@ def lost_files() -> Iterator[CheckMessage]:
         return  # one fault is one finding
     newest = list(dict.fromkeys(ids))[:MOST]
     documents = Document.objects.filter(NOT_DELETED, pk__in=newest)
-    for document in documents.select_related(*FILE_TYPES):
+    for document in documents.select_related("workspace", *FILE_TYPES):
         for type in FILE_TYPES:
             try:
                 if file := getattr(document, type):
                     storage.require(file.object_key, file.size)
                     storage.open_object(file.object_key, 1, "bytes=0-0").read()
             except storage.StorageError as exc:
-                text = f"The {type} file of document {document.pk} cannot be read."
+                which = f"document {document.pk}, of {document.workspace},"
+                text = f"The {type} file of {which} cannot be read."
                 yield Error(text, hint="`manage.py check_files` finds all that are lost.")
                 yield words_of(exc)
                 return

@@ -81,7 +81,8 @@ def key_in_log(context: Any, id: UUID) -> dict[str, Any]:
     own = not scope.everything
     warnings = refused_of(visible & Q(key_id=id), own=own) if key else []
     usage = report.total(report.by_day(KeyUsage.objects.filter(visible, key_id=id)))
-    return {"key": key, "own": own, "usage": usage, "refused": kinds, "warnings": warnings}
+    context = {"key": key, "own": own, "usage": usage, "refused": kinds, "warnings": warnings}
+    return {**context, "addresses": report.addresses(id)[:3]}  # shown with a key only
 
 
 @register.filter

@@ -169,7 +169,7 @@ class FilteredList:
 
     def get_chips(self) -> Iterator[tuple[str, str, str]]:
         """The filters that only chips show: labels, texts, and the URLs without them."""
-        hidden = {"q", "zone", "kind", "workspace_id__exact" if self.one_workspace else ""}
+        hidden = {"zone", "kind", "workspace_id__exact" if self.one_workspace else ""}
         set_fields = [field for field in self.form if field.value()]
         for field in [each for each in set_fields if each.name not in hidden]:
             text = self.form.in_words(field.name)
@@ -180,4 +180,5 @@ class FilteredList:
                 found = self.result_list[:1] or alike.order_by("-created_at", "-id")[:1]
                 text = name.format(found[0]) if found else text
             others = {each.name: each.value() for each in set_fields if each.name != field.name}
-            yield field.label, text, f"?{urlencode(others)}"
+            label = "Search" if field.name == "q" else field.label
+            yield label, text, f"?{urlencode(others)}"

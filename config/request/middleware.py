@@ -9,11 +9,14 @@ from typing import Any
 
 import msgspec
 from django.conf import settings
+from django.db import OperationalError
 from django.http import HttpRequest, HttpResponse, HttpResponsePermanentRedirect
 from django.middleware.common import CommonMiddleware
+from django.urls import reverse
 from django.utils.encoding import escape_uri_path
 
 from config import systemd
+from config.connections import responds
 from config.request import metrics
 from config.request.context import Notes, current_request, new_request_id
 from config.request.logs import line_start
@@ -65,6 +68,18 @@ class HostMiddleware(CommonMiddleware):
         if request.path_info.removeprefix("/") in settings.HEALTH_PATHS:
             return None
         return super().process_request(request)
+
+
+class DatabaseMiddleware:
+    """A page that needs a database which hangs is a 503 after some seconds."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        if request.path.startswith(reverse("admin:index")) and not responds():
+            raise OperationalError("PostgreSQL has not responded.")
+        return self.get_response(request)
 
 
 def count_request(request: HttpRequest, response: HttpResponse, notes: Notes) -> None:

@@ -501,12 +501,14 @@ def test_workspace_needs_a_look_if_a_key_is_refused_a_hundred_times_a_day(
     sam = signed_in(support())
     text = text_of(body(sam.get(START)))
     assert "1 workspace needs a look: Acme The rest is well." in text
-    assert "Those in colour are read by their admins too." in text
+    assert "Workspaces that need a look Their admins read this too." in text
     assert f"Acme {named} : {why}" in text
     RefusedRequest.objects.update(last_at=timezone.now() - timedelta(minutes=6))
     text = text_of(body(sam.get(START)))
-    assert "needs a look" not in text
-    assert f"{acme.key} was refused very often , the last time 6 minutes ago : {why}" in text
+    assert "1 workspace needs a look" not in text
+    assert "No workspace needs a look Name Why, and what to do What is over" in text
+    over = why.replace("Correct that program.", "That is over.")
+    assert f"{acme.key} was refused very often , the last time 6 minutes ago : {over}" in text
 
 
 def test_log_of_a_document_leads_to_no_log_that_has_no_documents(sam: Client) -> None:

@@ -34,7 +34,7 @@ from config.checks import HOUSEKEEPING, operation, redis
 from documents import storage
 from events.webhooks import monitoring
 from tests.support import factories, seals, staff, webhooks
-from tests.support.cast import text_of
+from tests.support.cast import page_of, text_of
 from tests.support.database import backdated, url_of
 from tests.support.factories import Tenant
 from tests.support.processes import check
@@ -216,8 +216,10 @@ def test_file_that_a_download_did_not_get_is_missed_until_it_is_there_again(
     outage: Any = {"status": 503, "reason": "object storage was out of reach", "created_at": at}
     refused(9, **outage, path=lambda number: f"/api/v1/documents/{factories.uid(number)}/download")
     refused(**outage, path=path, workspace_id=umbrella.workspace.pk)
-    lost = "Downloads of Lost failed 2 hours ago with status 503 . A file of it could not be read."
-    missing = f"Documents' files: The original file of document {document.pk} cannot be read."
+    lost = "Downloads of Lost fail at present, the last time 2 hours ago with status 503 ."
+    link = f'<a href="{page_of(document)}">document {document.pk}</a>'
+    missing = f"Documents' files: The original file of document {document.pk} , of Acme"
+    assert link in body(desk.get(START))
     pages = [unescape(text_of(body(each.get(START)))) for each in clients]
     assert not any("documents' files" in page for page in pages)
     assert "errors of the last 5 minutes" not in pages[1]
@@ -237,7 +239,7 @@ def test_pages_name_the_part_that_is_silent_and_keep_what_was_found_before(
     monkeypatch.setattr(health, "WAIT_SECONDS", 3.0)
     ada = staff.signed_in(acme.admin)
     [at] = re.findall("found at <time.+?>", body(desk.get(PAGE)))
-    silent = r"Documents' files: There has been no response for \d seconds\. +"
+    silent = r"Downloads and imports may fail\. There has been no response for \d seconds\. +"
     way_to_storage.silence()
     for user, url, acts in (
         (desk, PAGE, "See whether it runs"),

@@ -14,7 +14,7 @@ from redis import RedisError
 
 from apikeys.usage.middleware import BUFFER
 from audit.monitoring import audit_log_writable
-from config import cache, health
+from config import cache, connections, health
 from config.connections import fetch
 from config.request import metrics
 from tests.support import server as servers
@@ -89,6 +89,21 @@ def test_readiness_with_all_parts_silent_responds_in_time(server: Server) -> Non
     assert (response.status, response.json()) == (200, {"status": "ok"})
     server.restore()
     assert eventually(lambda: ready(server))
+
+
+def test_pages_are_a_503_within_seconds_while_the_database_does_not_respond(
+    transactional_db: None, tmp_path: Path
+) -> None:
+    with running(Server(tmp_path, ROLE="pages")) as server:
+        assert eventually(lambda: server.request("/admin/login/").status == 200)
+        server.database.silence()
+        started = time.monotonic()
+        response = server.request("/admin/login/")
+        assert time.monotonic() - started < connections.RESPONDS_SECONDS + 1
+        assert (response.status, response.headers["retry-after"]) == (503, "5")
+        assert b"The database cannot be asked at present" in response.body
+        server.restore()
+        assert eventually(lambda: server.request("/admin/login/").status == 200)
 
 
 def test_readiness_without_writing_is_degraded(server: Server, acme: Tenant) -> None:

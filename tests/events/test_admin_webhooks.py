@@ -295,8 +295,16 @@ def test_webhook_is_found_by_its_host_and_its_page_has_its_whole_url_and_buttons
     none = text_of(body(sam.get(f"{HOOKS}?workspace_id__exact={umbrella.workspace.pk}")))
     assert "Workspace: Umbrella ✕ Clear all None." in none
     for client in (ada, sam):
-        for text, found in (("hooks.example", [hook]), ("letmein", []), ("https", [])):
+        short = str(hook.pk)[:8]
+        for text, found in (
+            ("hooks.example", [hook]),
+            (short, [hook]),
+            ("letmein", []),
+            ("https", []),
+        ):
             assert list(staff.shown(client, f"?q={text}", HOOKS).result_list) == found, text
+        assert client.post(staff.SEARCH, {"q": short})["Location"] == page_of(hook)
+    assert ada.post(staff.SEARCH, {"q": "hooks"})["Location"] == page_of(hook)
     assert "token=letmein" in body(ada.get(page_of(hook)))
 
 

@@ -198,6 +198,22 @@ def test_workspace_of_what_is_opened_is_looked_at_from_then_on(
         assert f'name="workspace_id__exact" value="{then.workspace.pk}"' in form
 
 
+def test_switch_leads_back_to_the_list_that_the_admin_came_from(
+    acme: Tenant, umbrella: Tenant, ada: Client
+) -> None:
+    staff.member(umbrella.workspace, acme.admin.username, "ADMIN")
+    for came_from, led_to in (
+        (f"http://testserver{staff.HISTORY}?within=24h", staff.HISTORY),
+        (page_of(acme.key), START),
+        ("https://elsewhere.example/admin/", START),
+        ("", START),
+    ):
+        workspaces = body(ada.get(WORKSPACES, headers={"referer": came_from}))
+        assert f'name="back" value="{came_from}"' in workspaces
+        response = ada.post(page_of(umbrella.workspace, "switch"), {"back": came_from})
+        assert response["Location"] == led_to
+
+
 def test_members_are_made_admins_and_removed(acme: Tenant, ada: Client) -> None:
     bob = staff.member(acme.workspace, "bob@acme.example").memberships.get()
     assert "Make bob@acme.example an admin of Acme?" in body(act(ada, bob, do="promote"))

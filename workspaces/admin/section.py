@@ -3,6 +3,7 @@
 import re
 from itertools import chain
 from typing import Any
+from urllib.parse import urlsplit
 from uuid import UUID
 
 from django.contrib import admin
@@ -57,7 +58,11 @@ class SwitchTo(Button):
         return Workspace.objects.administered_by(self.user).contains(self.obj)
 
     def run(self) -> HttpResponse:
-        return HttpResponseRedirect(reverse("admin:index"))  # of this workspace from now on
+        """To the list that the user came from, or the start page: of this workspace from now on."""
+        site: Any = self.section.admin_site
+        lists = {each.list_url() for each in site.sections(self.request) if each != self.section}
+        back = urlsplit(self.request.POST.get("back", "")).path
+        return HttpResponseRedirect(back if back in lists else reverse("admin:index"))
 
 
 @admin.register(Workspace)

@@ -1,5 +1,6 @@
 """Webhooks in the console: their list, and the page of each with its last deliveries."""
 
+import re
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -7,7 +8,7 @@ from uuid import UUID
 
 from django.contrib import admin
 from django.db.models import CharField, Count, Func, OuterRef, Q, QuerySet, Subquery, Value
-from django.db.models.functions import TruncDate
+from django.db.models.functions import Cast, Concat, Left, TruncDate
 from django.http import HttpRequest
 from django.template.defaultfilters import pluralize
 from django.utils import timezone
@@ -92,18 +93,37 @@ class EndpointAdmin(ScopedAdmin):
         "delete": actions.DeleteEndpoint,
     }
     ordering = ("-created_at", "-id")
-    search_fields = ("label", "host")
-    search_help_text = "A part of a name, or of a host"
+    search_fields = ("shown",)
+    search_help_text = "A part of a name or of a host, or the id beside it"
     found_by = {Kind.HOST: "host__iexact", Kind.TEXT: "label__iexact"}
 
     def rows(self, request: HttpRequest) -> QuerySet[Endpoint]:
-        """With the hosts of their URLs; what follows them may be a secret."""
+        """With the hosts of their URLs, and what pages show; what follows a host may be secret."""
         newest = Delivery.objects.filter(endpoint=OuterRef("pk")).order_by(*NEWEST_FIRST)
-        pattern = Value("^https?://(?:[^/?#]*@)?([^:/?#]+)")
-        host = Func("url", pattern, function="substring", output_field=CharField())
+        pattern = Value("^https?://(?:[^/?#]*@)?([^/?#]+)")
+        netloc = Func("url", pattern, function="substring", output_field=CharField())
+        short = Left(Cast("pk", CharField()), 8)
         last = Subquery(newest.values("created_at")[:1])
-        rows: QuerySet[Endpoint] = super().rows(request).select_related("workspace")
-        return rows.annotate(host=host, last=last, became=Subquery(newest.values("state")[:1]))
+        rows: QuerySet[Endpoint] = (
+            super()
+            .rows(request)
+            .select_related("workspace")
+            .annotate(
+                shown=Concat("label", Value(" "), netloc, Value(" "), short),
+                host=Func(
+                    netloc, Value(":"), Value(1), function="split_part", output_field=CharField()
+                ),
+            )
+        )
+        return rows.annotate(last=last, became=Subquery(newest.values("state")[:1]))
+
+    def find(self, request: HttpRequest, kind: Kind, text: str) -> str:
+        """For admins, also by any part of a name or a host; for all, by the id beside it."""
+        is_short_id = re.fullmatch("[0-9a-f]{8}", text)
+        if kind == Kind.TEXT and (is_short_id or self.shows_one_workspace(request)):
+            found = self.get_queryset(request).filter(shown__icontains=text)
+            return self.url_of_found(found, text)
+        return super().find(request, kind, text)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         """Deleted ones have their pages, to which the log leads."""
