@@ -82,7 +82,9 @@ class Site(ConsoleSite):
         context["upgrade_url"] = settings.UPGRADE_URL
         if context["has_permission"]:
             scope = scope_of(request)
-            context["looked_at"] = scope.workspace if len(scope.own[:2]) > 1 else None
+            context["looked_at"] = found = scope.workspace if len(scope.own[:2]) > 1 else None
+            if found and scope.own.filter(name=found.name).exclude(pk=found.pk).exists():
+                context["looked_at_as"] = found.label
             response = remember(request, HttpResponse())  # for the cookie that `console.js` sets
             context["cookie"] = response.cookies.output(header="")
         return context

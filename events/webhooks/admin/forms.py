@@ -17,7 +17,7 @@ class EndpointForm(forms.Form):
         label="Name (optional)",
         required=False,
         max_length=policy.LABEL_LENGTH,
-        help_text="Such as “CRM, production”. Without one, pages show the URL.",
+        help_text="Such as “CRM, production”. Without one, pages show its host and an id.",
     )
     types = forms.MultipleChoiceField(
         label="Events",
