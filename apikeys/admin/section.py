@@ -1,5 +1,3 @@
-"""The section of the keys: their list, and what the start page has of them."""
-
 from collections import Counter
 from collections.abc import Iterable
 from typing import Any
@@ -59,10 +57,7 @@ class ApiKeyAdmin(ScopedAdmin):
         return getattr(own_scope(request).workspace, "plan", "") in WITH_API
 
     def health(self, request: HttpRequest) -> dict[str, list[str]]:
-        """Also above the list."""
         workspace = own_scope(request).workspace
-        if workspace is None:
-            return {}
         of = Q(workspace=workspace)
         ending = self.ending(request, of)
         refused = refused_of(Q(key_id__in=ApiKey.objects.filter(of).values("pk")))

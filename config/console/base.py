@@ -30,13 +30,10 @@ READ_ALL = "audit.view_auditentry"  # one that operators and support staff have
 
 
 class SectionAdmin(admin.ModelAdmin):  # type: ignore[type-arg] # generic only in the stubs
-    """A section of the admin: Django's list, and pages of our own in place of Django's forms.
-
-    The site reads `seen_by` for the menu, the start page and the header's box.
-    """
+    """A section of the admin: Django's list, and pages of our own in place of Django's forms."""
 
     title = ""  # in the menu, and of the list
-    seen_by: Sequence[str] = ()
+    seen_by: Sequence[str] = ()  # in the menu, on the start page and by the header's box
     in_menu = True
     is_log = False  # the box in the header leads to things before logs
     menu_position = 50  # from left to right
@@ -46,7 +43,6 @@ class SectionAdmin(admin.ModelAdmin):  # type: ignore[type-arg] # generic only i
     links: tuple[str, ...] = ()  # the filters that only links set
     found_by: Mapping[Kind, str] = {}  # what the box in the header compares with a text
     show_facets = admin.ShowFacets.NEVER
-    actions = None
     list_per_page = 25  # a log's row has three lines on a phone
 
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
@@ -93,10 +89,7 @@ class SectionAdmin(admin.ModelAdmin):  # type: ignore[type-arg] # generic only i
         return sorted(chain(*self.health(request).values()), key=urgency)
 
     def health(self, request: HttpRequest) -> dict[str, list[str]]:
-        """What the start page looks at, by its name: lines of HTML for each thing that is wrong.
-
-        An outage is `Bad`, which is red.
-        """
+        """What the start page looks at, by its name: lines of HTML for each thing that is wrong."""
         return {}
 
     def panels(self, request: HttpRequest) -> list[SafeString]:
@@ -136,11 +129,11 @@ class SectionAdmin(admin.ModelAdmin):  # type: ignore[type-arg] # generic only i
         kept = {name: public_part(value) or value for name, value in given.items() if value}
         if kept != given:
             return HttpResponseRedirect(reverse(self.url_name("changelist"), query=kept))
+        if not self.has_view_permission(request):
+            raise PermissionDenied
         context = {"title": self.title, "warnings": self.warnings(request), **(extra_context or {})}
         if self.list_class is None:
             return super().changelist_view(request, context)
-        if not self.has_view_permission(request):
-            raise PermissionDenied
         shown = self.list_class(self, request)
         context |= self.admin_site.each_context(request)
         return render(request, shown.template_name, {**context, "cl": shown})
@@ -161,10 +154,9 @@ class SectionAdmin(admin.ModelAdmin):  # type: ignore[type-arg] # generic only i
         """The object; 404 if none that the user may see has this id, 403 if the user sees none."""
         if not self.has_view_permission(request):
             raise PermissionDenied
-        obj = self.get_object(request, object_id)
-        if obj is None:
-            raise Http404
-        return obj
+        if obj := self.get_object(request, object_id):
+            return obj
+        raise Http404
 
 
 def set_cookie(response: HttpResponseBase, name: str, value: str, **options: Any) -> None:

@@ -1,7 +1,4 @@
-"""Pages of our own: one shows an object, one does something with it after asking.
-
-They are class-based views. A section has them in its `pages`.
-"""
+"""Pages of our own: one shows an object, one does something with it after asking."""
 
 import uuid
 from collections.abc import Iterable
@@ -123,16 +120,16 @@ class ActionPage(ObjectPage):
         return self.form_class(data, **self.form_arguments())
 
     def get(self, request: HttpRequest) -> HttpResponse:
-        return self.show()
+        return self.ask(self.prompt())
 
     def post(self, request: HttpRequest) -> HttpResponse:
         if not self.form.is_valid():
-            return self.show()
+            return self.get(request)
         try:
             done = self.run()
         except forms.ValidationError as exc:
             self.form.add_error(None, exc)
-            return self.show()
+            return self.get(request)
         except ObjectDoesNotExist as exc:  # it was deleted meanwhile
             raise Http404 from exc
         if isinstance(done, HttpResponse):
@@ -145,9 +142,6 @@ class ActionPage(ObjectPage):
     def next_url(self) -> str:
         return self.back
 
-    def show(self) -> HttpResponse:
-        return self.ask(self.prompt())
-
     def ask(self, prompt: Prompt) -> HttpResponse:
         context = {"title": prompt.title, "prompt": prompt, "form": self.form, "view": self}
         return self.render_page(self.template_name, **context, **self.context())
@@ -156,9 +150,9 @@ class ActionPage(ObjectPage):
 class Button(ActionPage):
     asks_password = False
 
-    def show(self) -> HttpResponse:
+    def get(self, request: HttpRequest) -> HttpResponse:
         for errors in self.form.errors.values():
-            messages.warning(self.request, " ".join(errors))
+            messages.warning(request, " ".join(errors))
         return HttpResponseRedirect(self.back)
 
 
