@@ -1,3 +1,1 @@
-"""The console's pages of keys."""
-
-from apikeys.admin import section  # noqa: F401 - registers them
+from apikeys.admin import section  # noqa: F401 - registers the pages of keys

@@ -17,11 +17,6 @@ from config.console.links import LOG, REFUSED, filtered, parsed
 from config.console.object_page import ActionPage, ObjectPage, Prompt, Refused
 from workspaces.plans import WITH_API
 
-ALREADY_ISSUED = (
-    "Nothing was created: this form has already created its key. A key is shown only once; if you "
-    "did not copy it, delete it and create another."
-)
-
 
 class KeyPage(ObjectPage):
     template_name = "admin/apikeys/apikey/key.html"
@@ -84,7 +79,10 @@ class NewKey(ActionPage):
         try:
             key, raw = self.issue(by=self.user, id=id, expires_at=expires_at)
         except AlreadyIssued:
-            raise Refused(ALREADY_ISSUED) from None
+            raise Refused(
+                "Nothing was created: this form has already created its key. A key is shown only "
+                "once; if you did not copy it, delete it and create another."
+            ) from None
         return self.render_page(
             "admin/secret.html",
             title=self.done,
@@ -143,7 +141,7 @@ class EndKey(ActionPage):
     template_name = "admin/apikeys/apikey/end.html"
     asks_password = False
     obj: ApiKey
-    what = text = done = ""
+    what = text = ""
     end: Callable[..., None]  # of a key
 
     def prompt(self) -> Prompt:
@@ -159,7 +157,7 @@ class EndKey(ActionPage):
 
     def run(self) -> str:
         self.end(self.obj, by=self.user)
-        return sentence("done", key=self.obj, done=self.done)
+        return sentence("done", key=self.obj, what=self.what)
 
     @property
     def next_url(self) -> str:
@@ -172,7 +170,6 @@ class RevokeKey(EndKey):
         "A revoked key stops immediately and for good: the next request with it gets 401. It stays "
         "in the list, marked as revoked."
     )
-    done = "is revoked. Requests with it get 401 from now on."
     end = staticmethod(ApiKey.revoke)
 
 
@@ -183,5 +180,4 @@ class DeleteKey(EndKey):
         "that is only revoked, its page says whether a program still sends it. The audit log keeps "
         "its name and first characters."
     )
-    done = "is deleted. The audit log keeps what it did."
     end = staticmethod(ApiKey.delete_by)

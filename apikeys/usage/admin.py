@@ -114,10 +114,7 @@ class RefusedRequestAdmin(LogAdmin):
             is_over = part in checks.well and row.last_at < checks.at
             document = document_of(request, row)  # a row that stands for several has no path
             context = {"row": row, "own": not scope.everything, "document": document}
-            context["is_over"], context["fails"] = (
-                is_over,
-                part == FILES and part not in checks.well,
-            )
+            context |= {"is_over": is_over, "fails": part == FILES and part not in checks.well}
             text = render_to_string("admin/usage/failed.html", context)
             if is_over:
                 found[f"{part} before"] = [Quiet(text)]
