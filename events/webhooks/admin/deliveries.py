@@ -65,9 +65,10 @@ class DeliveryAdmin(LogAdmin):
     def line(self, request: HttpRequest, row: Any) -> lists.Line:
         word, colour, when = state_of(row)
         title = row.document_title and page_link(DOCUMENT, row.document_title, row.document_id)
-        attempts = [in_words(each) for each in row.attempt_set.all()]
+        last = [reason(each) for each in row.attempt_set.all()][-1:]
+        number = f"attempt {row.attempts}" if row.attempts > 1 else ""
         which = format_html_join(", ", "{}", ((part,) for part in (row.type, title) if part))
-        why = format_html_join(", ", "{}", ((part,) for part in (*attempts[-1:], when) if part))
+        why = format_html_join(", ", "{}", ((part,) for part in (*last, number, when) if part))
         what = format_html('<div>{}</div><div class="quiet">{}</div>', which, why)
         who = page_link(ENDPOINT, row.endpoint.name, row.endpoint_id)
         return lists.Line(word, colour, who, what)
@@ -109,11 +110,6 @@ def held(endpoint: Endpoint) -> str:
     if not endpoint.enabled:
         return "once the webhook is switched on"
     return "once the workspace may use the API" if access_warning(endpoint.workspace) else ""
-
-
-def in_words(attempt: Attempt) -> str:
-    """How it ended; of a later one than the first, also its number."""
-    return reason(attempt) + (f", attempt {attempt.number}" if attempt.number > 1 else "")
 
 
 def reason(attempt: Attempt) -> str:

@@ -53,22 +53,18 @@ class EndpointPage(ObjectPage):
 
     def context(self) -> dict[str, Any]:
         endpoint, unsent_now = self.obj, unsent()
-        may_change = actions.may_change(self.request, endpoint)
-        may_send = may_change and not held(endpoint)
         log: Any = admin.site.get_model_admin(Delivery)
         newest = log.rows(self.request).filter(endpoint=endpoint).order_by(*NEWEST_FIRST)[:SHOWN]
         return {
             "title": endpoint.name,
             "warnings": [*unsent_now, *filter(None, [explanation(endpoint)])],
             "endpoint": endpoint,
-            # What follows the host may be a secret.
-            "address": endpoint.url if may_change else endpoint.public_url,
             "state": state(endpoint),
             "chart": chart(endpoint),
             "lines": log.lines(self.request, newest),
             "deliveries_url": log.url_in(endpoint.workspace_id, endpoint_id__exact=endpoint.pk),
-            "may_change": may_change,
-            "undelivered": may_send and endpoint.deliveries.filter(UNDELIVERED).exists(),
+            "may_change": actions.may_change(self.request, endpoint),
+            "undelivered": not held(endpoint) and endpoint.deliveries.filter(UNDELIVERED).exists(),
             "live": any(when == SOON for _, _, when in map(state_of, newest)),
             "sends": not unsent_now,
         }
@@ -95,27 +91,19 @@ class EndpointAdmin(ScopedAdmin):
     ordering = ("-created_at", "-id")
     search_fields = ("shown",)
     search_help_text = "A part of a name or of a host, or the id beside it"
-    found_by = {Kind.HOST: "host__iexact", Kind.TEXT: "label__iexact"}
+    found_by = {Kind.HOST: "shown__icontains", Kind.TEXT: "label__iexact"}
 
     def rows(self, request: HttpRequest) -> QuerySet[Endpoint]:
-        """With the hosts of their URLs, and what pages show; what follows a host may be secret."""
+        """With what pages show, and may be found by: what follows a URL's host may be secret."""
         newest = Delivery.objects.filter(endpoint=OuterRef("pk")).order_by(*NEWEST_FIRST)
         pattern = Value("^https?://(?:[^/?#]*@)?([^/?#]+)")
         netloc = Func("url", pattern, function="substring", output_field=CharField())
         short = Left(Cast("pk", CharField()), 8)
+        shown = Concat("label", Value(" "), netloc, Value(" "), short)
         last = Subquery(newest.values("created_at")[:1])
-        rows: QuerySet[Endpoint] = (
-            super()
-            .rows(request)
-            .select_related("workspace")
-            .annotate(
-                shown=Concat("label", Value(" "), netloc, Value(" "), short),
-                host=Func(
-                    netloc, Value(":"), Value(1), function="split_part", output_field=CharField()
-                ),
-            )
-        )
-        return rows.annotate(last=last, became=Subquery(newest.values("state")[:1]))
+        became = Subquery(newest.values("state")[:1])
+        rows: QuerySet[Endpoint] = super().rows(request).select_related("workspace")
+        return rows.annotate(shown=shown, last=last, became=became)
 
     def find(self, request: HttpRequest, kind: Kind, text: str) -> str:
         """For admins, also by any part of a name or a host; for all, by the id beside it."""
