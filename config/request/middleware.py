@@ -13,6 +13,7 @@ from django.db import OperationalError
 from django.http import HttpRequest, HttpResponse, HttpResponsePermanentRedirect
 from django.middleware.common import CommonMiddleware
 from django.urls import reverse
+from django.utils.deprecation import MiddlewareMixin
 from django.utils.encoding import escape_uri_path
 
 from config import systemd
@@ -70,16 +71,12 @@ class HostMiddleware(CommonMiddleware):
         return super().process_request(request)
 
 
-class DatabaseMiddleware:
+class DatabaseMiddleware(MiddlewareMixin):
     """A page that needs a database which hangs is a 503 after some seconds."""
 
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
-        self.get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponse:
+    def process_request(self, request: HttpRequest) -> None:
         if request.path.startswith(reverse("admin:index")) and not responds():
             raise OperationalError("PostgreSQL has not responded.")
-        return self.get_response(request)
 
 
 def count_request(request: HttpRequest, response: HttpResponse, notes: Notes) -> None:
