@@ -5,9 +5,6 @@ the log. Each entry also has the request's id, address and user agent. No entry 
 whatever the names in it are.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
 from typing import Any
 
 from audit.models import WRITTEN, Action, AuditEntry
@@ -23,8 +20,6 @@ _INSERT = f"""
     INSERT INTO "audit_auditentry" ({", ".join(WRITTEN)})
     VALUES ({", ".join("%s" for _ in WRITTEN)})
 """  # noqa: S608 - made of constants
-
-_waiting: ContextVar[list[AuditEntry] | None] = ContextVar("waiting", default=None)
 
 
 def record(
@@ -74,29 +69,11 @@ def record(
         if isinstance(value, str):
             facts[name] = cut_raw_keys(value)
     entry = AuditEntry(action=action, **facts)
-    waiting = _waiting.get()
-    if waiting is None:  # a prepared statement, since each download waits for its entry
-        fetch(_INSERT, [getattr(entry, column) for column in WRITTEN])
-    else:
-        waiting.append(entry)
+    # A prepared statement, since each download waits for its entry.
+    fetch(_INSERT, [getattr(entry, column) for column in WRITTEN])
 
 
 def stored_client() -> tuple[str, str]:
     """The address and the user agent of the current request's client, as they may be stored."""
     address, user_agent = client_info()
     return address, redact_sent(user_agent, USER_AGENT_LENGTH)
-
-
-@contextmanager
-def together() -> Iterator[None]:
-    """Adds the entries that are recorded meanwhile at the end, all at once, which is quick.
-
-    The transaction is the caller's. After an exception, none is added.
-    """
-    waiting: list[AuditEntry] = []
-    token = _waiting.set(waiting)
-    try:
-        yield
-    finally:
-        _waiting.reset(token)
-    AuditEntry.objects.bulk_create(waiting)

@@ -12,7 +12,7 @@ from django.db import DataError, IntegrityError, transaction
 from msgspec.structs import asdict
 
 from audit.models import Action
-from audit.record import record, together
+from audit.record import record
 from audit.snapshots import FileSnapshot
 from config.management.progress import Report
 from config.management.shutdown import Shutdown, graceful_shutdown
@@ -116,7 +116,7 @@ class Importer:
             if len(lines) < len(batch):
                 raise Invalid("an id is there twice")  # then each line is written by itself
             self._upload(batch)
-            with transaction.atomic(), together():
+            with transaction.atomic():
                 counts = self._store(lines)
             self.counts.update(counts)
         except (IntegrityError, DataError, Invalid) as exc:
