@@ -3,9 +3,9 @@
 import contextlib
 import os
 import threading
+import time
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Any
 
 import dj_database_url
@@ -26,6 +26,7 @@ from django.db import (
 )
 from django.db.backends.signals import connection_created
 from psycopg import Cursor
+from psycopg.errors import ConnectionTimeout
 from psycopg.rows import args_row, tuple_row
 
 # Errors that pass by themselves: the response is a 503. psycopg reports a server that is read-only
@@ -33,13 +34,11 @@ from psycopg.rows import args_row, tuple_row
 # as NotSupportedError.
 UNAVAILABLE = (InterfaceError, InternalError, NotSupportedError, OperationalError)
 
-RESPONDS_SECONDS = 3.0
 HUNG_SECONDS = 30.0  # for which a process that is not busy has asked nothing
 
 Parameters = Sequence[Any] | Mapping[str, Any]
 
-_asks = ThreadPoolExecutor(1, "database")  # the only one that waits for a silent server
-_question: Future[None] | None = None  # that runs, or the last one
+_hangs, _asked_at = False, 0.0  # on the monotonic clock
 _thread = threading.local()  # a cursor each: a new one would take a third of a short statement
 
 
@@ -59,9 +58,9 @@ _PROCESSES = """
 """
 
 
-def processes(name: str) -> int:
+def processes(name: str, hung_seconds: float = HUNG_SECONDS) -> int:
     """How many run at present that have connected by this name, without those that hang."""
-    [(number,)] = fetch(_PROCESSES, [name, HUNG_SECONDS])
+    [(number,)] = fetch(_PROCESSES, [name, hung_seconds])
     return int(number)
 
 
@@ -140,19 +139,21 @@ def close_failed(**kwargs: Any) -> None:
         connection.close()
 
 
-def responds() -> bool:
-    """Whether PostgreSQL does: a statement's time-out does not end while the server hangs."""
-    global _question
-    if _question is None or _question.done():
-        _question = _asks.submit(_ask)
-    return bool(wait([_question], RESPONDS_SECONDS).done)
+def hangs() -> bool:
+    """Whether PostgreSQL accepts a connection and does not respond to it.
 
-
-def _ask() -> None:
-    try:
-        fetch("SELECT 1", [])
-    except Error:  # the page finds that too, and says so
-        connection.close()
+    While it hangs it does not end statements either. The result is of this second.
+    """
+    global _hangs, _asked_at
+    if time.monotonic() > _asked_at + 1:
+        _hangs, _asked_at = False, time.monotonic()  # others do not ask meanwhile
+        try:
+            with contextlib.closing(connection.copy()) as other:
+                other.ensure_connection()
+        except Error as exc:
+            _hangs = isinstance(exc.__cause__, ConnectionTimeout)
+            _asked_at = time.monotonic()
+    return _hangs
 
 
 @contextlib.contextmanager

@@ -79,6 +79,9 @@ def readyz(request: HttpRequest) -> HttpResponse:
                 _found = dict.fromkeys(PARTS, "unknown")
                 _check = _thread.submit(_check_parts, _found)
             wait([_check], DEADLINE_SECONDS)
+            if not _check.done():
+                silent = ", ".join(part for part in PARTS if _found[part] == "failed")
+                logger.error("Not ready: %s: there has been no response", silent)
             _result, _expires = dict(_found), time.monotonic() + CACHE_SECONDS
         finally:
             _waiting.release()

@@ -144,5 +144,7 @@ class DocumentList(FilteredList):
             names = Workspace.objects.filter(pk=self.form.cleaned_data[WORKSPACE])
             of = "".join(f" of {each}" for each in names)
             nothing = f"No document{of} has “{text}” in its title, or a recipient with this e-mail."
-            return f"{nothing} The box above also finds keys and webhooks by parts of their names."
+            if self.one_workspace:
+                return f"{nothing} The box above also finds keys and webhooks by parts of names."
+            return f"{nothing} The box above finds a key by its first 12 characters, and any id."
         return "No documents."

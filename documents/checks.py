@@ -45,13 +45,15 @@ def bucket() -> list[CheckMessage]:
 def lost_files() -> Iterator[CheckMessage]:
     """Asks again for the files of documents whose downloads failed within 24 hours.
 
-    First for those that object storage did not have. The first that is lost is enough.
+    First for those that object storage did not have.
     """
+    lost: list[str] = []
+    why: list[CheckMessage] = []
     refusals: Any = apps.get_model("usage", "RefusedRequest")  # neither app imports the other
     since = timezone.now() - timedelta(days=1)
     failed = refusals.objects.filter(status=503, created_at__gte=since).order_by("-created_at")
     paths: list[str] = []
-    for reason in ("object storage: ", "object storage was out of reach"):
+    for reason in ("object storage: ", "object storage "):
         rows = failed.filter(reason__startswith=reason)
         paths += rows.values_list("path", flat=True)[:ROWS]
     ids = re.findall("/documents/([0-9a-f-]{36})/download", " ".join(paths).lower())
@@ -66,8 +68,10 @@ def lost_files() -> Iterator[CheckMessage]:
                     storage.require(file.object_key, file.size)
                     storage.open_object(file.object_key, 1, "bytes=0-0").read()
             except storage.StorageError as exc:
-                which = f"document {document.pk}, of {document.workspace},"
-                text = f"The {type} file of {which} cannot be read."
-                yield Error(text, hint="`manage.py check_files` finds all that are lost.")
-                yield words_of(exc)
-                return
+                lost.append(f"the {type} one of document {document.pk}, of {document.workspace}")
+                why = [words_of(exc)]
+                break
+    if lost:
+        text = f"Files cannot be read: {'; '.join(lost)}."
+        yield Error(text, hint="`manage.py check_files` finds all that are lost.")
+        yield from why

@@ -81,8 +81,14 @@ def key_in_log(context: Any, id: UUID) -> dict[str, Any]:
     own = not scope.everything
     warnings = refused_of(visible & Q(key_id=id), own=own) if key else []
     usage = report.total(report.by_day(KeyUsage.objects.filter(visible, key_id=id)))
-    context = {"key": key, "own": own, "usage": usage, "refused": kinds, "warnings": warnings}
-    return {**context, "addresses": report.addresses(id)[:3]}  # shown with a key only
+    return {
+        "key": key,
+        "own": own,
+        "usage": usage,
+        "addresses": report.addresses(id)[:3] if key else [],
+        "refused": kinds,
+        "warnings": warnings,
+    }
 
 
 @register.filter

@@ -37,6 +37,7 @@ from workspaces.permissions import is_operator
 RESPONSES = "errors of the last 5 minutes"  # looked at by the start page
 # The parts whose checks say when it is over, by how the reasons of 503s begin.
 CHECKED = {"object storage": FILES, "the database": "database"}
+LONGEST = timedelta(seconds=10)  # that a request takes; a row has the times of their ends
 STATUSES = sorted({each.status_code for each in ApiError.__subclasses__()})
 
 
@@ -57,13 +58,14 @@ class RefusedFilter(lists.LogFilter):
         found = rows.filter(self.condition())
         if self.request_id is None:
             return [found]
-        kept = found.filter(request_ids__contains=[self.request_id])
-        if kept.exists():
-            return [kept]
+        # All of them: for the first ones alone, PostgreSQL may read the whole table.
+        kept = rows.filter(request_ids__contains=[self.request_id]).values_list("pk", flat=True)
+        if ids := list(kept):
+            return [found.filter(pk__in=ids)]
         self.by_time = True
         at = began_at(self.request_id)
-        minute = found.filter(created_at__range=(at - timedelta(minutes=1), at), last_at__gte=at)
-        return [minute.filter(requests__gt=F("request_ids__len"))]
+        many = found.filter(requests__gt=F("request_ids__len"), last_at__gte=at)
+        return [many.filter(created_at__range=(at - timedelta(minutes=1), at + LONGEST))]
 
 
 @admin.register(RefusedRequest)
@@ -103,18 +105,19 @@ class RefusedRequestAdmin(LogAdmin):
         scope = scope_of(request)
         checks = health.checks()
         rows = report.faults(report.refused_within(minutes=5).filter(scope.condition()))
-        if any(each.id == LOST for each in checks.problems):  # then for a day, or until none is
-            missed = report.refused_within(days=1).filter(reason__startswith="object storage:")
-            newest = missed.filter(scope.condition()).order_by("-created_at")[:1]
-            rows = [*newest, *rows]
+        found_lost = " ".join(each.msg for each in checks.problems if each.id == LOST)
+        if lost := re.findall("document ([0-9a-f-]{36})", found_lost):
+            missed = report.refused_within(days=1).filter(scope.condition(), status=503)
+            missed = missed.filter(path__iregex="|".join(lost)).order_by("-created_at")[:1]
+            rows = [*missed, *rows]
         found: dict[str, list[str]] = {} if rows else {RESPONSES: []}
         for row in reversed(rows):  # the most stay
-            cause = re.split(" was |:", row.reason)[0]
+            cause = re.split(" was |:| responded ", row.reason)[0]
             part = CHECKED.get(cause, RESPONSES)
             is_over = part in checks.well and row.last_at < checks.at
             document = document_of(request, row)  # a row that stands for several has no path
             context = {"row": row, "own": not scope.everything, "document": document}
-            context |= {"is_over": is_over, "fails": part == FILES and part not in checks.well}
+            context |= {"is_over": is_over, "fails": lost and row in missed}
             text = render_to_string("admin/usage/failed.html", context)
             if is_over:
                 found[f"{part} before"] = [Quiet(text)]
@@ -147,7 +150,7 @@ class RefusedRequestAdmin(LogAdmin):
         yield "Address", row.address if row.key_id else ""  # it is who asked, without a key
         yield "User agent", row.user_agent
         asked = parsed(request.GET.get("request_id__exact", ""))
-        id = asked or row.request_ids[0]
+        id = asked if asked in row.request_ids else row.request_ids[0]
         among = f"one of {row.requests:,}" if row.requests > 1 else ""
         yield "Request id", format_html("{} {}", copyable(id.hex), among)
         if row.response_text != reason(request, row):

@@ -17,7 +17,7 @@ from django.utils.deprecation import MiddlewareMixin
 from django.utils.encoding import escape_uri_path
 
 from config import systemd
-from config.connections import responds
+from config.connections import hangs
 from config.request import metrics
 from config.request.context import Notes, current_request, new_request_id
 from config.request.logs import line_start
@@ -72,11 +72,11 @@ class HostMiddleware(CommonMiddleware):
 
 
 class DatabaseMiddleware(MiddlewareMixin):
-    """A page that needs a database which hangs is a 503 after some seconds."""
+    """A page is a 503 within seconds while the database hangs."""
 
     def process_request(self, request: HttpRequest) -> None:
-        if request.path.startswith(reverse("admin:index")) and not responds():
-            raise OperationalError("PostgreSQL has not responded.")
+        if request.path.startswith(reverse("admin:index")) and hangs():
+            raise OperationalError("PostgreSQL does not respond to a new connection.")
 
 
 def count_request(request: HttpRequest, response: HttpResponse, notes: Notes) -> None:

@@ -130,7 +130,8 @@ def send(request: Request, file: File, part: ByteRange | None, key: ActiveKey) -
         raise FileArchived(reason=str(exc)) from exc
     except storage.OutOfReach as exc:
         # The first line is the same for every object: an outage is one thing.
-        how = ": an error of its own" if isinstance(exc, storage.Failing) else " was out of reach"
+        failing = isinstance(exc, storage.Failing)
+        how = " responded with an error" if failing else " was out of reach"
         reason = f"object storage{how}\n{exc}"
         raise Unavailable(cause="object_storage", reason=reason) from exc
     except storage.StorageError as exc:

@@ -218,7 +218,7 @@ def test_file_that_a_download_did_not_get_is_missed_until_it_is_there_again(
     refused(**outage, path=path, workspace_id=umbrella.workspace.pk)
     lost = "Downloads of Lost fail at present, the last time 2 hours ago with status 503 ."
     link = f'<a href="{page_of(document)}">document {document.pk}</a>'
-    missing = f"Documents' files: The original file of document {document.pk} , of Acme"
+    missing = f"Files cannot be read: the original one of document {document.pk} , of Acme."
     assert link in body(desk.get(START))
     pages = [unescape(text_of(body(each.get(START)))) for each in clients]
     assert not any("documents' files" in page for page in pages)

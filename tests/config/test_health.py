@@ -14,7 +14,7 @@ from redis import RedisError
 
 from apikeys.usage.middleware import BUFFER
 from audit.monitoring import audit_log_writable
-from config import cache, connections, health
+from config import cache, health
 from config.connections import fetch
 from config.request import metrics
 from tests.support import server as servers
@@ -97,9 +97,10 @@ def test_pages_are_a_503_within_seconds_while_the_database_does_not_respond(
     with running(Server(tmp_path, ROLE="pages")) as server:
         assert eventually(lambda: server.request("/admin/login/").status == 200)
         server.database.silence()
+        time.sleep(1.1)  # the last result is too old
         started = time.monotonic()
         response = server.request("/admin/login/")
-        assert time.monotonic() - started < connections.RESPONDS_SECONDS + 1
+        assert time.monotonic() - started < 5
         assert (response.status, response.headers["retry-after"]) == (503, "5")
         assert b"The database cannot be asked at present" in response.body
         server.restore()

@@ -292,16 +292,11 @@ def test_webhook_is_found_by_its_host_and_its_page_has_its_whole_url_and_buttons
     hook: Endpoint, umbrella: Tenant, ada: Client, sam: Client
 ) -> None:
     """`test_admin_isolation.py` has what support staff and operators must not see."""
+    short = str(hook.pk)[:8]
     none = text_of(body(sam.get(f"{HOOKS}?workspace_id__exact={umbrella.workspace.pk}")))
     assert "Workspace: Umbrella ✕ Clear all None." in none
     for client in (ada, sam):
-        short = str(hook.pk)[:8]
-        for text, found in (
-            ("hooks.example", [hook]),
-            (short, [hook]),
-            ("letmein", []),
-            ("https", []),
-        ):
+        for text, found in ((short, [hook]), ("hooks.example", [hook]), ("letmein", [])):
             assert list(staff.shown(client, f"?q={text}", HOOKS).result_list) == found, text
         assert client.post(staff.SEARCH, {"q": short})["Location"] == page_of(hook)
     assert ada.post(staff.SEARCH, {"q": "hooks"})["Location"] == page_of(hook)

@@ -42,12 +42,15 @@ def test_guide_s_management_commands_have_these_options() -> None:
 
 def test_guide_counts_the_connections_and_instances_that_there_are() -> None:
     connections = THREADS + 3
-    rest = 14 + 6  # pages; the worker, the sealer and commands
+    unit = (ROOT / "deploy/systemd/documents-api-pages.service").read_text()
+    [threads] = re.findall(r"--blocking-threads (\d+)", unit)
+    pages = int(threads) + 4
+    rest = pages + 6  # the worker, the sealer and commands
     instances = (100 - 3 - rest) // connections  # PostgreSQL keeps three for superusers
     sizing = (ROOT / "docs/reference.md").read_text()
     scaling = (ROOT / "docs/scaling.md").read_text()
     assert f"**Threads**: {THREADS} in an instance" in sizing
-    assert f"{connections} an instance, 14 for pages" in sizing
+    assert f"{connections} an instance, {pages} for pages" in sizing
     assert f"(an instance has up to {connections} connections)" in scaling
     assert instances == 4
     assert "| a fifth instance" in scaling

@@ -202,15 +202,10 @@ def test_switch_leads_back_to_the_list_that_the_admin_came_from(
     acme: Tenant, umbrella: Tenant, ada: Client
 ) -> None:
     staff.member(umbrella.workspace, acme.admin.username, "ADMIN")
-    for came_from, led_to in (
-        (f"http://testserver{staff.HISTORY}?within=24h", staff.HISTORY),
-        (page_of(acme.key), START),
-        ("https://elsewhere.example/admin/", START),
-        ("", START),
-    ):
-        workspaces = body(ada.get(WORKSPACES, headers={"referer": came_from}))
-        assert f'name="back" value="{came_from}"' in workspaces
-        response = ada.post(page_of(umbrella.workspace, "switch"), {"back": came_from})
+    log = f"http://testserver{staff.HISTORY}?within=24h"
+    assert f'name="back" value="{log}"' in body(ada.get(WORKSPACES, headers={"referer": log}))
+    for back, led_to in ((log, staff.HISTORY), ("http://[", START), ("", START)):
+        response = ada.post(page_of(umbrella.workspace, "switch"), {"back": back})
         assert response["Location"] == led_to
 
 

@@ -3,7 +3,6 @@
 import re
 from itertools import chain
 from typing import Any
-from urllib.parse import urlsplit
 from uuid import UUID
 
 from django.contrib import admin
@@ -61,8 +60,9 @@ class SwitchTo(Button):
         """To the list that the user came from, or the start page: of this workspace from now on."""
         site: Any = self.section.admin_site
         lists = {each.list_url() for each in site.sections(self.request) if each != self.section}
-        back = urlsplit(self.request.POST.get("back", "")).path
-        return HttpResponseRedirect(back if back in lists else reverse("admin:index"))
+        back = self.request.POST.get("back", "").partition("?")[0]
+        found = [url for url in lists if back.endswith(url)]
+        return HttpResponseRedirect(found[0] if found else reverse("admin:index"))
 
 
 @admin.register(Workspace)
