@@ -15,6 +15,8 @@ from audit.models import Action
 from audit.record import record
 from audit.scope import WORKSPACE, ScopedAdmin, own_scope
 from audit.sealing.keys import set_up
+from config import health
+from config.checks import FILES, LOST
 from config.console.formatting import pill
 from config.console.identify import Kind, meanings
 from config.console.links import DOCUMENTS, LOG, filtered
@@ -48,6 +50,10 @@ class DocumentPage(ObjectPage):
         recipients = document.recipients.all()
         return {
             "title": document.title,
+            "fails": any(
+                each.obj == FILES and (each.id != LOST or str(document.pk) in each.msg)
+                for each in health.checks().problems
+            ),
             "document": document,
             "is_own": self.is_own,
             "state": state_of(document),

@@ -176,8 +176,8 @@ class RevokeKey(EndKey):
 class DeleteKey(EndKey):
     what = "Delete"
     text = (
-        "A deleted key stops immediately and leaves the list; the next request gets 401. Of a key "
-        "that is only revoked, its page says whether a program still sends it. The audit log keeps "
-        "its name and first characters."
+        "A deleted key stops immediately and leaves the list; the next request gets 401. The audit "
+        "log keeps its name and first characters. If you revoke it instead, you can still see "
+        "whether a program sends it."
     )
     end = staticmethod(ApiKey.delete_by)

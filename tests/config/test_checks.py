@@ -220,6 +220,8 @@ def test_file_that_a_download_did_not_get_is_missed_until_it_is_there_again(
     link = f'<a href="{page_of(document)}">document {document.pk}</a>'
     missing = f"Files cannot be read: the original one of document {document.pk} , of Acme."
     assert link in body(desk.get(START))
+    assert "Its downloads fail at present" in body(clients[1].get(page_of(document)))
+    assert "at present" not in body(clients[1].get(page_of(factories.document(acme.workspace))))
     pages = [unescape(text_of(body(each.get(START)))) for each in clients]
     assert not any("documents' files" in page for page in pages)
     assert "errors of the last 5 minutes" not in pages[1]
