@@ -4,19 +4,19 @@ from collections.abc import Iterable
 from datetime import datetime
 from itertools import islice
 from typing import Any
+from uuid import UUID
 
 from django.contrib import admin
-from django.db.models import F, Prefetch, QuerySet
+from django.db.models import F, Prefetch, Q, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from audit.models import Action
 from audit.record import record
-from audit.scope import WORKSPACE, ScopedAdmin, own_scope
+from audit.scope import WORKSPACE, ScopedAdmin, own_scope, scope_of
 from audit.sealing.keys import set_up
-from config import health
-from config.checks import FILES, LOST
+from config.checks import FILES
 from config.console.formatting import pill
 from config.console.identify import Kind, meanings
 from config.console.links import DOCUMENTS, LOG, filtered
@@ -25,7 +25,7 @@ from documents.admin_list import CustomerForm, DocumentFilter, DocumentList, url
 from documents.api.objects import ASKED, DONE, progress
 from documents.evidence.views import EvidenceFile
 from documents.models import Document, DocumentStatus, Recipient, RecipientStatus, SigningOrder
-from documents.overview import COLOURS, panel
+from documents.overview import COLOURS, lost, panel
 from documents.timeline import MOST, SHOWN, downloads, entries_of, timeline
 
 
@@ -50,10 +50,7 @@ class DocumentPage(ObjectPage):
         recipients = document.recipients.all()
         return {
             "title": document.title,
-            "fails": any(
-                each.obj == FILES and (each.id != LOST or str(document.pk) in each.msg)
-                for each in health.checks().problems
-            ),
+            "fails": lost(Q(pk=document.pk)),
             "document": document,
             "is_own": self.is_own,
             "state": state_of(document),
@@ -109,6 +106,15 @@ class DocumentAdmin(ScopedAdmin):
     def panels(self, request: HttpRequest) -> list[SafeString]:
         workspace = own_scope(request).workspace
         return [panel(workspace)] if workspace else []
+
+    def health(self, request: HttpRequest) -> dict[str, list[str]]:
+        scope = scope_of(request)  # who sees all reads what the check says
+        lines = [] if scope.everything else [line for _, line in lost(scope.condition())]
+        return {FILES: lines} if lines else {}
+
+    def needs_a_look(self, request: HttpRequest) -> Iterable[tuple[UUID, str, SafeString]]:
+        for workspace, why in lost(scope_of(request).visible()):
+            yield workspace.pk, workspace.name, why
 
     def find(self, request: HttpRequest, kind: Kind, text: str) -> str:
         """Also by a title, or a recipient’s e-mail, in the workspace that is looked at."""

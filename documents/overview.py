@@ -1,13 +1,18 @@
-"""The documents of a workspace on the start page: by status, and those that wait longest."""
+"""Documents on the start page: by status, those that wait longest, and those without a file."""
 
+import re
 from typing import Any
 
-from django.db.models import Prefetch, Sum
+from django.db.models import Prefetch, Q, Sum
 from django.template.loader import render_to_string
 from django.utils import timezone
+from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from config.console.links import DOCUMENTS, filtered
+from config import health
+from config.checks import LOST
+from config.console.formatting import Bad
+from config.console.links import DOCUMENT, DOCUMENTS, filtered, page_link
 from documents.api.objects import ASKED
 from documents.models import Document, DocumentStatus, Recipient, RecipientStatus
 from workspaces.models import DocumentCount, Workspace
@@ -46,3 +51,13 @@ def panel(workspace: Workspace) -> SafeString:
         "waiting": [(each, each.sent_at and (now - each.sent_at).days) for each in longest],
     }
     return SafeString(render_to_string("admin/documents/panel.html", context))
+
+
+def lost(visible: Q) -> list[tuple[Workspace, str]]:
+    """Documents whose files a check has missed: their workspaces, and HTML that says so."""
+    missed = " ".join(each.msg for each in health.checks().problems if each.id == LOST)
+    ids = re.findall("document ([0-9a-f-]{36})", missed)
+    documents = Document.objects.filter(visible, pk__in=ids).select_related("workspace")
+    text = "<b>Downloads of {} fail at present</b>: a file cannot be read. Operators have to act."
+    links = [(each.workspace, page_link(DOCUMENT, each.title, each.pk)) for each in documents]
+    return [(workspace, Bad(format_html(text, link))) for workspace, link in links]

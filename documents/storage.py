@@ -76,10 +76,6 @@ class OutOfReach(StorageError):
     """Object storage does not respond, breaks off, or responds with a 5xx."""
 
 
-class Failing(OutOfReach):
-    """Object storage responds with a 5xx."""
-
-
 class PdfStorage(S3Storage):  # type: ignore[misc] # it has no types
     """django-storages makes boto3 build a class for each object (1 ms). This one does without."""
 
@@ -181,7 +177,7 @@ def _error(key: str, exc: Exception) -> StorageError:
     if region not in (None, STORE.region_name):
         text += f"; the bucket is in {region}, so set S3_REGION to that"
     if metadata["HTTPStatusCode"] >= 500:
-        return Failing(text)
+        return OutOfReach(text)
     code = details.get("Code")
     if code == "InvalidObjectState":
         return Archived(text)

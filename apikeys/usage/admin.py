@@ -24,7 +24,7 @@ from audit.logs import LogAdmin
 from audit.scope import scope_of
 from config import health
 from config.api.errors import ApiError
-from config.checks import FILES, LOST
+from config.checks import FILES
 from config.console import lists
 from config.console.base import request_user
 from config.console.formatting import Bad, Quiet, clock_tag, isolated, with_times
@@ -105,19 +105,15 @@ class RefusedRequestAdmin(LogAdmin):
         scope = scope_of(request)
         checks = health.checks()
         rows = report.faults(report.refused_within(minutes=5).filter(scope.condition()))
-        found_lost = " ".join(each.msg for each in checks.problems if each.id == LOST)
-        if lost := re.findall("document ([0-9a-f-]{36})", found_lost):
-            missed = report.refused_within(days=1).filter(scope.condition(), status=503)
-            missed = missed.filter(path__iregex="|".join(lost)).order_by("-created_at")[:1]
-            rows = [*missed, *rows]
-        found: dict[str, list[str]] = {} if rows else {RESPONSES: []}
+        is_calm = not rows and FILES in checks.well
+        found: dict[str, list[str]] = {RESPONSES: []} if is_calm else {}
         for row in reversed(rows):  # the most stay
             cause = re.split(" was |:| responded ", row.reason)[0]
             part = CHECKED.get(cause, RESPONSES)
             is_over = part in checks.well and row.last_at < checks.at
             document = document_of(request, row)  # a row that stands for several has no path
             context = {"row": row, "own": not scope.everything, "document": document}
-            context |= {"is_over": is_over, "fails": lost and row in missed}
+            context["is_over"] = is_over
             text = render_to_string("admin/usage/failed.html", context)
             if is_over:
                 found[f"{part} before"] = [Quiet(text)]
@@ -167,7 +163,10 @@ def most_of_a_day() -> list[Any]:
     of_keys = report.kinds(refused.filter(key_id__isnull=False), *report.OF_KEY, *report.KIND)
     of_networks = report.kinds(refused.filter(key_id=None), "address", *report.KIND)
     most = sorted([*of_keys, *of_networks], key=lambda each: -each.requests)
-    return [*report.faults(rows), *most]
+    failed = report.kinds(rows.filter(status__gte=500), *report.OF_KEY, *report.KIND)
+    if len({row.key_id for row in failed}) > 1:  # an outage of many is one thing
+        failed = report.faults(rows)
+    return [*failed, *most]
 
 
 def reason(request: HttpRequest, row: RefusedRequest) -> str:

@@ -109,7 +109,8 @@ class ConsoleSite(admin.AdminSite):
         with part_limits(SECONDS):
             for section in sections:
                 with part(section.title, found):
-                    found |= section.health(request)
+                    for name, lines in section.health(request).items():
+                        found.setdefault(name, lines)
         return found
 
     def state(self, request: HttpRequest, found: Found) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from urllib.parse import urlsplit
 from uuid import UUID
 
+from botocore.exceptions import ClientError
 from django.conf import settings
 from django.http import FileResponse, HttpResponse, HttpResponseBase, HttpResponseNotModified
 from django.utils.http import http_date
@@ -130,8 +131,8 @@ def send(request: Request, file: File, part: ByteRange | None, key: ActiveKey) -
         raise FileArchived(reason=str(exc)) from exc
     except storage.OutOfReach as exc:
         # The first line is the same for every object: an outage is one thing.
-        failing = isinstance(exc, storage.Failing)
-        how = " responded with an error" if failing else " was out of reach"
+        responded = isinstance(exc.__cause__, ClientError)
+        how = " responded with an error" if responded else " was out of reach"
         reason = f"object storage{how}\n{exc}"
         raise Unavailable(cause="object_storage", reason=reason) from exc
     except storage.StorageError as exc:

@@ -559,7 +559,7 @@ def test_workspace_without_access_that_still_asks_needs_no_look(
     refused(**vars(frozen.key.snapshot()), status=status, requests=6)
     asks = f"6 × {status} {frozen.key} was refused , the last time just now :"
     staff, own = now(status == 403, "FREE")
-    assert f"{asks} Frozen" in staff
+    assert f"{asks} as {'it is suspended' if status == 403 else 'its plan does not'}" in staff
     assert "Frozen" in own
     assert f"6 × {status}" not in own
     own_page = body(signed_in(frozen.admin).get(page_of(frozen.workspace)))

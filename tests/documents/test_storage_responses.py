@@ -22,7 +22,7 @@ from django.core.management import CommandError, call_command
 
 from audit.models import AuditEntry
 from documents import storage
-from documents.storage import Archived, Failing, Missing, OutOfReach, StorageError
+from documents.storage import Archived, Missing, OutOfReach, StorageError
 from tests.support import factories
 from tests.support.factories import Tenant
 from tests.support.nginx import make_certificate
@@ -203,8 +203,8 @@ RESPONSES = {
     "region": (response("400 No", b"", "x-amz-bucket-region: eu-4"), StorageError, REGION, 1),
     "its XML": (response("400 No", xml("X", "<Region>eu-4</Region>")), StorageError, REGION, 1),
     "archived": (response("403 No", xml("InvalidObjectState")), Archived, "InvalidObjectState", 1),
-    "503": (response("503 Slow Down", xml("SlowDown")), Failing, "SlowDown", 2),
-    "500, NoSuchKey": (response("500 No", xml("NoSuchKey")), Failing, "NoSuchKey", 2),
+    "503": (response("503 Slow Down", xml("SlowDown")), OutOfReach, "SlowDown", 2),
+    "500, NoSuchKey": (response("500 No", xml("NoSuchKey")), OutOfReach, "NoSuchKey", 2),
     "chunked": (CHUNKED, StorageError, "-1 bytes instead of 4", 1),
     "no number": (NO_NUMBER, StorageError, "-1 bytes instead of 4", 1),
     "no HTTP": (b"SSH-2.0-OpenSSH_9.2p1 Debian-2\r\n", OutOfReach, "Connection was closed", 2),

@@ -10,6 +10,7 @@ from django.utils.decorators import method_decorator
 
 from audit.scope import has_right, remember, scope_of
 from config.console.base import ADMINS, request_user
+from config.console.links import parsed
 from config.console.site import ConsoleSite
 from workspaces import mails
 from workspaces.accounts import second_factor
@@ -85,6 +86,8 @@ class Site(ConsoleSite):
             context["looked_at"] = found = scope.workspace if len(scope.own[:2]) > 1 else None
             if found and scope.own.filter(name=found.name).exclude(pk=found.pk).exists():
                 context["looked_at_as"] = found.label
+            if found and not scope.asked and scope.last != str(found.pk):  # something is opened
+                context["came_from"] = scope.own.filter(pk=parsed(scope.last)).first()
             response = remember(request, HttpResponse())  # for the cookie that `console.js` sets
             context["cookie"] = response.cookies.output(header="")
         return context

@@ -91,11 +91,11 @@ class ChangePlan(WorkspaceAction):
     def prompt(self) -> Prompt:
         now = f"It is on {label_of(self.obj.plan)} now."
         suspended = ["It is suspended: its keys are refused on every plan."]
-        sentences = [now, *(suspended if self.obj.suspended else [])]
+        sentences = [now, *(suspended if self.obj.suspended else []), admins_of(self.obj)]
         return Prompt(f"Move {self.obj} to another plan", "", sentences)
 
     def context(self) -> dict[str, Any]:
-        others = [plan for plan in Plan if plan != self.obj.plan]
+        others = [plan for plan in reversed(Plan) if plan != self.obj.plan]  # with the API first
         return {"plans": [(plan, plan in WITH_API) for plan in others]}
 
     def run(self) -> str:
