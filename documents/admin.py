@@ -109,7 +109,7 @@ class DocumentAdmin(ScopedAdmin):
 
     def health(self, request: HttpRequest) -> dict[str, list[str]]:
         scope = scope_of(request)  # who sees all reads what the check says
-        lines = [] if scope.everything else [line for _, line in lost(scope.condition())]
+        lines: list[str] = [] if scope.everything else [line for _, line in lost(scope.condition())]
         return {FILES: lines} if lines else {}
 
     def needs_a_look(self, request: HttpRequest) -> Iterable[tuple[UUID, str, SafeString]]:

@@ -53,7 +53,7 @@ def panel(workspace: Workspace) -> SafeString:
     return SafeString(render_to_string("admin/documents/panel.html", context))
 
 
-def lost(visible: Q) -> list[tuple[Workspace, str]]:
+def lost(visible: Q) -> list[tuple[Workspace, SafeString]]:
     """Documents whose files a check has missed: their workspaces, and HTML that says so."""
     missed = " ".join(each.msg for each in health.checks().problems if each.id == LOST)
     ids = re.findall("document ([0-9a-f-]{36})", missed)
