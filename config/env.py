@@ -28,7 +28,7 @@ class Variable(NamedTuple):
     """An environment variable that this module has read.
 
     Attributes:
-        default: its default as text; None if the service needs the variable.
+        default: its default as text; None if the service needs the variable (`missing`).
         help: what to set it to, for the table of variables and error messages.
     """
 
@@ -49,13 +49,8 @@ def _read(name: str, default: str | None, help: str) -> str:
     return value
 
 
-def required(name: str, *, help: str) -> str:
-    """The value of a variable that the service needs; "" if it is not set, see `missing`."""
-    return _read(name, None, help)
-
-
-def text(name: str, default: str = "", *, help: str) -> str:
-    return _read(name, default, help) or default
+def text(name: str, default: str | None = "", *, help: str) -> str:
+    return _read(name, default, help) or default or ""
 
 
 def _require(valid: bool, name: str, must: str) -> None:

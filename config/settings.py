@@ -22,7 +22,7 @@ SERVES_PAGES = ROLE != "api"
 
 # --- Security --------------------------------------------------------------------------------
 # Django refuses to use an empty one.
-SECRET_KEY = env.required("SECRET_KEY", help="50 or more random characters")
+SECRET_KEY = env.text("SECRET_KEY", None, help="50 or more random characters")
 SECRET_KEY_FALLBACKS = env.words(
     "SECRET_KEY_FALLBACKS", help="former values, separated by commas, whose signatures stay valid"
 )
@@ -172,7 +172,7 @@ _PDFS = {
     "endpoint_url": env.http_url(
         "S3_ENDPOINT_URL", path=True, help="the URL of the object storage"
     ),
-    "bucket_name": env.required("S3_BUCKET", help="the bucket for the PDFs"),
+    "bucket_name": env.text("S3_BUCKET", None, help="the bucket for the PDFs"),
     # Without keys, boto3 looks for some.
     "access_key": env.text(
         "S3_ACCESS_KEY_ID",
@@ -200,7 +200,8 @@ STORAGES: dict[str, Any] = {
     "default": {"BACKEND": _S3, "OPTIONS": _PDFS},
     "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
 }
-if _WITNESS["bucket_name"]:
+# Only the sealer has its key. Without one, boto3 would look for another one on this machine.
+if _WITNESS["bucket_name"] and _WITNESS["access_key"]:
     STORAGES["witness"] = {"BACKEND": _S3, "OPTIONS": {**_PDFS, **_WITNESS}}
 X_ACCEL_DOWNLOADS = env.boolean(
     "X_ACCEL_DOWNLOADS", default=False, help="nginx serves the downloads (deploy/nginx.conf)"

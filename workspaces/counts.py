@@ -86,7 +86,6 @@ class Difference(NamedTuple):
 
 
 def differences() -> list[Difference]:
-    """The counts that are wrong."""
     return fetch(_DIFFERENCES, (), Difference)
 
 

@@ -46,8 +46,6 @@ class ApiError(APIException):
 
 
 class InvalidParameter(ApiError):
-    """A query parameter is not valid. The text names it and says what it must be."""
-
     status_code = 400
     default_code = "invalid_parameter"
 

@@ -1,5 +1,3 @@
-"""The views of /api/docs."""
-
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse

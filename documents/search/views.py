@@ -16,8 +16,6 @@ from documents.search.queries import search
 
 
 class SearchViewSet(ApiViewSet):
-    """The documents of the key's workspace that match all parameters."""
-
     def list(self, request: Request) -> Response:
         query: QueryDict = request.query_params
         asked, size = read(query), limit(query)

@@ -151,17 +151,12 @@ def _values(attempt: Attempt) -> dict[str, Any]:
     state = "FAILED" if delay is None else "PENDING"
     if attempt.succeeded:
         state = "DELIVERED"
-    return {
+    return vars(attempt) | {
         "id": delivery.pk,
         "claim": delivery.claim,
         "failed": not attempt.succeeded,
         "state": state,
         "delay": delay,
-        "started_at": attempt.started_at,
-        "milliseconds": attempt.milliseconds,
-        "status": attempt.status,
-        "response": attempt.response,
-        "error": attempt.error,
     }
 
 
