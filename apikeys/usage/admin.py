@@ -37,7 +37,7 @@ from workspaces.permissions import is_operator
 RESPONSES = "errors of the last 5 minutes"  # looked at by the start page
 # The parts whose checks say when it is over, by how the reasons of 503s begin.
 CHECKED = {"object storage": FILES, "the database": "database"}
-LONGEST = timedelta(seconds=10)  # that a request takes; a row has the times of their ends
+LONGEST = timedelta(seconds=1)  # that a refusal takes; a row has the times of their ends
 STATUSES = sorted({each.status_code for each in ApiError.__subclasses__()})
 
 
