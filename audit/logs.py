@@ -62,6 +62,8 @@ class LogAdmin(ScopedAdmin):
             ranges = form.ranges(self.openable(request)) if form.is_valid() else []
             # In no order: the newest first could be looked for through the whole table.
             rows = [row for each in ranges for row in each.order_by()[:2]]
+            if rows and kind == Kind.KEY and rows[0].key_id:  # then the list shows its state
+                name, text = "key_id__exact", str(rows[0].key_id)
             if len(rows) == 1:
                 return self.url_in(rows[0].workspace_id, **{OPEN: rows[0].pk, name: text})
             if rows:

@@ -30,7 +30,6 @@ from config.request.redaction import redact
 
 DATABASE = "Check `DATABASE_URL`, and that PostgreSQL runs."
 SECONDS = 2.0  # for each response of another program
-MAIL_SECONDS = 90.0  # that an e-mail may take; housekeeping asks the database for nothing meanwhile
 HOUSEKEEPING = "housekeeping"  # the process, and its connections
 AUDIT_LOG, FILES, EMAILS = "audit log", "documents' files", "e-mails"
 LOST = "documents.E003"  # a lost file: admins are told by `apikeys.usage.admin`, of their own only
@@ -161,7 +160,7 @@ def operation() -> Found:
         text = f"A transaction of {whose}, {seconds:,} s old, is in the way of others."
         yield Warning(text, f"If it should not go on, run as postgres: `{end}`.", "database")
     sessions = import_string(f"{settings.SESSION_ENGINE}.SessionStore").get_model_class().objects
-    if not processes(HOUSEKEEPING, MAIL_SECONDS):
+    if not processes(HOUSEKEEPING, 90.0):  # an e-mail may take as long
         text = "No process sends e-mails, or deletes what is old."
         yield Error(text, look_at(HOUSEKEEPING, missing=True), HOUSEKEEPING)
     elif sessions.filter(expire_date__lt=timezone.now() - timedelta(hours=1)).exists():

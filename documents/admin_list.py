@@ -143,7 +143,7 @@ class DocumentList(FilteredList):
         if text := self.form.cleaned_data.get("q"):
             names = Workspace.objects.filter(pk=self.form.cleaned_data[WORKSPACE])
             of = "".join(f" of {each}" for each in names)
-            nothing = f"No document{of} has “{text}” in its title, or a recipient with this e-mail."
+            nothing = f"No document{of} has “{text}” in its title or as a recipient’s whole e-mail."
             if self.one_workspace:
                 return f"{nothing} The box above also finds keys and webhooks by parts of names."
             return f"{nothing} The box above finds a key by its first 12 characters, and any id."

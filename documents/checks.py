@@ -48,7 +48,6 @@ def lost_files() -> Iterator[CheckMessage]:
     First for those that object storage did not have.
     """
     lost: list[str] = []
-    why: list[CheckMessage] = []
     refusals: Any = apps.get_model("usage", "RefusedRequest")  # neither app imports the other
     since = timezone.now() - timedelta(days=1)
     failed = refusals.objects.filter(status=503, created_at__gte=since).order_by("-created_at")
@@ -67,11 +66,9 @@ def lost_files() -> Iterator[CheckMessage]:
                 if file := getattr(document, type):
                     storage.require(file.object_key, file.size)
                     storage.open_object(file.object_key, 1, "bytes=0-0").read()
-            except storage.StorageError as exc:
+            except storage.StorageError:
                 lost.append(f"the {type} one of document {document.pk}, of {document.workspace}")
-                why = [words_of(exc)]
                 break
     if lost:
         text = f"Files cannot be read: {'; '.join(lost)}."
         yield Error(text, hint="`manage.py check_files` finds all that are lost.")
-        yield from why

@@ -41,6 +41,8 @@ class KeyPage(ObjectPage):
         log: Any = self.section.admin_site.get_model_admin(RefusedRequest)
         refused = log.rows(self.request).filter(key_id=key.id).order_by("-created_at", "-id")
         access = [] if key.state.has_ended else refusals(key.workspace)
+        keys: Any = self.section
+        ends = [sentence("expires", key=each) for each in keys.ending(self.request, Q(pk=key.pk))]
         return {
             "title": self.obj,
             "key": key,
@@ -48,7 +50,7 @@ class KeyPage(ObjectPage):
             "lines": log.lines(self.request, refused[: report.LATEST]),
             "refused_url": filtered(REFUSED, **of),
             "addresses": report.addresses(key.id),
-            "warnings": [*access, *refused_of(Q(key_id=key.pk))],
+            "warnings": [*access, *refused_of(Q(key_id=key.pk)), *ends],
             "may_roll": self.section.has_add_permission(self.request),
             "log_url": filtered(LOG, **of),
         }

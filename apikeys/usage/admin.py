@@ -37,7 +37,6 @@ from workspaces.permissions import is_operator
 RESPONSES = "errors of the last 5 minutes"  # looked at by the start page
 # The parts whose checks say when it is over, by how the reasons of 503s begin.
 CHECKED = {"object storage": FILES, "the database": "database"}
-LONGEST = timedelta(seconds=1)  # that a refusal takes; a row has the times of their ends
 STATUSES = sorted({each.status_code for each in ApiError.__subclasses__()})
 
 
@@ -65,7 +64,8 @@ class RefusedFilter(lists.LogFilter):
         self.by_time = True
         at = began_at(self.request_id)
         many = found.filter(requests__gt=F("request_ids__len"), last_at__gte=at)
-        return [many.filter(created_at__range=(at - timedelta(minutes=1), at + LONGEST))]
+        ended = at + timedelta(seconds=1)  # a refusal takes less; rows have the times of the ends
+        return [many.filter(created_at__range=(at - timedelta(minutes=1), ended))]
 
 
 @admin.register(RefusedRequest)
@@ -105,8 +105,7 @@ class RefusedRequestAdmin(LogAdmin):
         scope = scope_of(request)
         checks = health.checks()
         rows = report.faults(report.refused_within(minutes=5).filter(scope.condition()))
-        is_calm = not rows and FILES in checks.well
-        found: dict[str, list[str]] = {RESPONSES: []} if is_calm else {}
+        found: dict[str, list[str]] = {RESPONSES: []} if not rows and FILES in checks.well else {}
         for row in reversed(rows):  # the most stay
             cause = re.split(" was |:| responded ", row.reason)[0]
             part = CHECKED.get(cause, RESPONSES)

@@ -1,14 +1,12 @@
 """Links between pages, by the names of their URLs."""
 
-import re
 from typing import Any
 from uuid import UUID
 
 from django.urls import reverse
 from django.utils.html import format_html
-from django.utils.safestring import SafeString
 
-from config.console.formatting import code_spans, isolated
+from config.console.formatting import isolated
 
 LOG = "admin:audit_auditentry_changelist"
 REFUSED = "admin:usage_refusedrequest_changelist"
@@ -18,7 +16,6 @@ DOCUMENT = "admin:documents_document_change"
 DOCUMENTS = "admin:documents_document_changelist"
 ENDPOINT = "admin:webhooks_endpoint_change"
 WORKSPACE = "admin:workspaces_workspace_change"
-_DOCUMENT = "document ([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})"
 
 
 def filtered(name: str, **filters: Any) -> str:
@@ -31,13 +28,6 @@ def page_link(name: str, text: Any, id: Any) -> str:
     if not id:
         return isolated(text)
     return format_html('<a href="{}">{}</a>', reverse(name, args=[id]), isolated(text or id))
-
-
-def with_link(text: str) -> SafeString:
-    """HTML: what a check has found, with a link to the document that it names."""
-    return SafeString(
-        re.sub(_DOCUMENT, lambda m: page_link(DOCUMENT, m[0], m[1]), code_spans(text))
-    )
 
 
 def list_link(name: str, text: Any, **filters: Any) -> str:

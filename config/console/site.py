@@ -24,7 +24,7 @@ from config.connections import part_limits
 from config.console import identify
 from config.console.base import OPERATORS, READ_ALL, SectionAdmin
 from config.console.formatting import Bad, Quiet, clock_tag, code_spans, urgency
-from config.console.links import WORKSPACE, page_link, with_link
+from config.console.links import WORKSPACE, page_link
 
 logger = logging.getLogger(__name__)
 
@@ -136,7 +136,7 @@ class ConsoleSite(admin.AdminSite):
             if is_operator or each.is_serious():
                 part = capfirst(each.obj or "settings")  # of Django's own checks
                 hint = code_spans(each.hint or "") if is_operator else acts
-                line = format_html("<b>{}: {}</b> {}", part, with_link(each.msg), hint)
+                line = format_html("<b>{}: {}</b> {}", part, code_spans(each.msg), hint)
                 if not sees_all and each.obj != FILES:  # it concerns them least
                     lines.append(Quiet(line))
                 else:

@@ -3,6 +3,7 @@ from functools import wraps
 from typing import Any
 
 from django.conf import settings
+from django.contrib import messages
 from django.contrib.auth import SESSION_KEY
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpResponseRedirect
 from django.urls import URLPattern, URLResolver, path, reverse
@@ -59,12 +60,16 @@ class Site(ConsoleSite):
         """For a search: an admin looks at the present workspace, then at five others in turn."""
         scope = scope_of(request)
         present = scope.workspace
-        yield
-        if present and not scope.everything:
-            for other in scope.own.exclude(pk=present.pk).order_by("name", "id")[:5]:
-                scope.workspace = other
-                yield
-            scope.workspace = present
+        try:
+            yield
+            if present and not scope.everything:
+                for other in scope.own.exclude(pk=present.pk).order_by("name", "id")[:5]:
+                    scope.workspace = other
+                    yield
+                scope.workspace = present
+        finally:
+            if scope.workspace != present:
+                messages.warning(request, f"You look at {scope.workspace} now.")
 
     def has_permission(self, request: HttpRequest) -> bool:
         return super().has_permission(request) and second_factor.is_satisfied(request.user)
@@ -86,7 +91,7 @@ class Site(ConsoleSite):
             context["looked_at"] = found = scope.workspace if len(scope.own[:2]) > 1 else None
             if found and scope.own.filter(name=found.name).exclude(pk=found.pk).exists():
                 context["looked_at_as"] = found.label
-            if found and not scope.asked and scope.last != str(found.pk):  # something is opened
+            if found and scope.last != str(found.pk):
                 context["came_from"] = scope.own.filter(pk=parsed(scope.last)).first()
             response = remember(request, HttpResponse())  # for the cookie that `console.js` sets
             context["cookie"] = response.cookies.output(header="")

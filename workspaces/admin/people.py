@@ -7,6 +7,8 @@ from django.http import HttpResponse
 from django.urls import reverse
 from django.utils.html import format_html
 
+from config import health
+from config.checks import HOUSEKEEPING
 from config.console.formatting import isolated
 from config.console.links import LOG, filtered
 from config.console.object_page import Button, Prompt, Refused
@@ -102,7 +104,9 @@ class Invite(PeoplePage):
         if mailed:
             facts = {"link": link, "invitation": invitation, "days": invitations.DAYS}
             mails.send([email], f"Invitation to {self.obj}", INVITATION, facts)
-            return f"An e-mail with the link goes to {email}, usually within seconds."
+            waits = health.checks().of(HOUSEKEEPING).problems
+            when = "once the service sends e-mails again" if waits else "usually within seconds"
+            return f"An e-mail with the link goes to {email}, {when}."
         works = "It works once, within {} days, and makes its user admin of {}."
         return self.render_page(
             "admin/secret.html",

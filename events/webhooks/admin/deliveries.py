@@ -123,4 +123,6 @@ def unsent() -> list[str]:
     if sent and read_status().overdue <= LATE_SECONDS:
         return []
     how = "webhooks too late" if sent else "no webhooks"
-    return [Bad(f"The service sends {how} at present. Deliveries wait until operators repair it.")]
+    return [
+        Bad(f"<b>The service sends {how} at present.</b> Deliveries wait until it is repaired.")
+    ]

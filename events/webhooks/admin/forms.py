@@ -9,7 +9,7 @@ from workspaces.forms import TextField
 class EndpointForm(forms.Form):
     url = TextField(
         label="URL",
-        help_text="Where your program receives events, with TLS: https://example.com/webhooks.",
+        help_text="Where your program receives events, such as https://example.com/webhooks.",
         widget=forms.TextInput({"inputmode": "url", "autofocus": True, "spellcheck": "false"}),
         validators=[targets.check_url],
     )
