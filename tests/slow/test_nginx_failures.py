@@ -164,12 +164,12 @@ def test_nginx_refuses_no_pages_of_others_while_addresses_wait_for_slow_ones(
 
 
 def test_nginx_leaves_a_thread_to_pages_while_anybody_tries_passwords(nginx: Nginx) -> None:
-    # The database is asked for its session, before anything else.
+    # The table of sessions is asked for it, before anything else.
     headers = (f"Cookie: sessionid={'a' * 32}", "Content-Length: 0")
     sent = request("/admin/login/", *headers, method="POST")
     limit = max_conns("sign_in")
-    nginx.pages.database.silence()
     with contextlib.ExitStack() as stack:
+        stack.enter_context(locked("workspaces_session"))
 
         def sign_ins(addresses: list[str]) -> list[int]:
             """The statuses of those that are refused at once."""
