@@ -38,7 +38,8 @@ HUNG_SECONDS = 30.0  # for which a process that is not busy has asked nothing
 
 Parameters = Sequence[Any] | Mapping[str, Any]
 
-_hangs, _asked_at = False, 0.0  # on the monotonic clock
+_hangs = False
+_asked_at = 0.0  # on the monotonic clock
 _thread = threading.local()  # a cursor each: a new one would take a third of a short statement
 
 
@@ -142,14 +143,15 @@ def close_failed(**kwargs: Any) -> None:
 def hangs() -> bool:
     """Whether PostgreSQL accepts a connection and does not respond to it.
 
-    While it hangs it does not end statements either. The result is of this second.
+    While it hangs it does not end statements either. The result may be a second old.
     """
     global _hangs, _asked_at
     if time.monotonic() > _asked_at + 1:
-        _hangs, _asked_at = False, time.monotonic()  # others do not ask meanwhile
+        _asked_at = time.monotonic()  # meanwhile, other threads have the last result
         try:
             with contextlib.closing(connection.copy()) as other:
                 other.ensure_connection()
+            _hangs = False
         except Error as exc:
             _hangs = isinstance(exc.__cause__, ConnectionTimeout)
             _asked_at = time.monotonic()

@@ -103,6 +103,10 @@ def test_pages_are_a_503_within_seconds_while_the_database_does_not_respond(
         assert time.monotonic() - started < 5
         assert (response.status, response.headers["retry-after"]) == (503, "5")
         assert b"The database cannot be asked at present" in response.body
+        time.sleep(1.1)
+        with ThreadPoolExecutor(2) as clients:  # also those that come while one asks again
+            found = clients.map(server.request, ["/admin/login/"] * 2)
+            assert [each.status for each in found] == [503, 503]
         server.restore()
         assert eventually(lambda: server.request("/admin/login/").status == 200)
 
