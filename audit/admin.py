@@ -60,7 +60,7 @@ _BYTE_ORDER_MARK = "\ufeff"  # without it, Excel does not read the file as UTF-8
 def _actions(everything: bool) -> list[tuple[str, list[tuple[str, str]]]]:
     """The actions by what they are done to, for a field; admins see those of workspaces."""
     shown = [each for each in Action if everything or _IN_WORKSPACES & set(each.facts.split())]
-    # Each group's follow each other.
+    # `Action` has those of a group one after the other, as groupby needs them.
     groups = groupby(shown, lambda each: each.value.partition(".")[0].capitalize())
     return [(name, [(each.value, str(each.label)) for each in found]) for name, found in groups]
 

@@ -62,13 +62,14 @@ class LogAdmin(ScopedAdmin):
             ranges = form.ranges(self.openable(request)) if form.is_valid() else []
             # In no order: the newest first could be looked for through the whole table.
             rows = [row for each in ranges for row in each.order_by()[:2]]
-            if rows and kind == Kind.KEY and rows[0].key_id:  # then the list shows its state
-                name, text = "key_id__exact", str(rows[0].key_id)
+            filters: dict[str, Any] = {name: text}
+            if rows and kind == Kind.KEY and rows[0].key_id:
+                filters = {"key_id__exact": rows[0].key_id}  # such a list has the key's state
             if len(rows) == 1:
-                return self.url_in(rows[0].workspace_id, **{OPEN: rows[0].pk, name: text})
+                return self.url_in(rows[0].workspace_id, **{OPEN: rows[0].pk}, **filters)
             if rows:
                 own = rows[0].workspace_id if self.shows_one_workspace(request) else None
-                return self.url_in(own, **{name: text})
+                return self.url_in(own, **filters)
         return ""
 
     def url_of(self, obj: Any) -> str:

@@ -32,7 +32,7 @@ DATABASE = "Check `DATABASE_URL`, and that PostgreSQL runs."
 SECONDS = 2.0  # for each response of another program
 HOUSEKEEPING = "housekeeping"  # the process, and its connections
 AUDIT_LOG, FILES, EMAILS = "audit log", "documents' files", "e-mails"
-LOST = "documents.E003"  # a lost file: admins are told by `apikeys.usage.admin`, of their own only
+LOST = "documents.E003"  # a file is lost: `documents.overview.lost` tells the admins concerned
 TLS, NGINX = Path("/etc/documents-api/tls"), ("127.0.0.1", 443)
 
 Found = Iterator[CheckMessage]

@@ -52,7 +52,7 @@ def lost_files() -> Iterator[CheckMessage]:
     since = timezone.now() - timedelta(days=1)
     failed = refusals.objects.filter(status=503, created_at__gte=since).order_by("-created_at")
     paths: list[str] = []
-    for reason in ("object storage: ", "object storage "):
+    for reason in ("object storage: ", "object storage "):  # of one file, and of an outage
         rows = failed.filter(reason__startswith=reason)
         paths += rows.values_list("path", flat=True)[:ROWS]
     ids = re.findall("/documents/([0-9a-f-]{36})/download", " ".join(paths).lower())

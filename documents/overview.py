@@ -54,7 +54,7 @@ def panel(workspace: Workspace) -> SafeString:
 
 
 def lost(visible: Q) -> list[tuple[Workspace, SafeString]]:
-    """Documents whose files a check has missed: their workspaces, and HTML that says so."""
+    """Of each document with a file that a check could not read: its workspace, and HTML."""
     missed = " ".join(each.msg for each in health.checks().problems if each.id == LOST)
     ids = re.findall("document ([0-9a-f-]{36})", missed)
     documents = Document.objects.filter(visible, pk__in=ids).select_related("workspace")

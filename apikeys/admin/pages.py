@@ -153,9 +153,8 @@ class EndKey(ActionPage):
         return Prompt(title, button, [self.text], warnings, danger=True)
 
     def context(self) -> dict[str, Any]:
-        usage = KeyUsage.objects.filter(key_id=self.obj.pk)
-        sums = report.total(report.by_day(usage))
-        return {"requests": sums.requests, "last": report.addresses(self.obj.pk)[:1]}
+        usage = report.total(report.by_day(KeyUsage.objects.filter(key_id=self.obj.pk)))
+        return {"requests": usage.requests, "last": report.addresses(self.obj.pk)[:1]}
 
     def run(self) -> str:
         self.end(self.obj, by=self.user)

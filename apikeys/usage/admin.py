@@ -48,12 +48,13 @@ class RefusedFilter(lists.LogFilter):
     key_prefix__exact = lists.linked("First characters of a key", forms.CharField)
     request_id__exact = lists.linked("Request id")
     address__exact = lists.linked("Address", forms.CharField)
+    by_time = False  # whether no row has the Request-Id, so that its time chooses the rows
 
     def clean(self) -> None:
-        self.request_id, self.by_time = self.cleaned_data.pop("request_id__exact", None), False
+        self.request_id = self.cleaned_data.pop("request_id__exact", None)
 
     def ranges(self, rows: Any) -> list[Any]:
-        """For an id that was not kept, the rows of its time of which not all ids are kept."""
+        """With a Request-Id, the row that has it; else the rows of its time with unknown ids."""
         found = rows.filter(self.condition())
         if self.request_id is None:
             return [found]
@@ -63,9 +64,10 @@ class RefusedFilter(lists.LogFilter):
             return [found.filter(pk__in=ids)]
         self.by_time = True
         at = began_at(self.request_id)
-        many = found.filter(requests__gt=F("request_ids__len"), last_at__gte=at)
-        ended = at + timedelta(seconds=1)  # a refusal takes less; rows have the times of the ends
-        return [many.filter(created_at__range=(at - timedelta(minutes=1), ended))]
+        floods = found.filter(requests__gt=F("request_ids__len"), last_at__gte=at)
+        # Rows have the times at which requests ended. A refusal takes less than a second.
+        first = (at - timedelta(minutes=1), at + timedelta(seconds=1))
+        return [floods.filter(created_at__range=first)]
 
 
 @admin.register(RefusedRequest)
@@ -105,20 +107,19 @@ class RefusedRequestAdmin(LogAdmin):
         scope = scope_of(request)
         checks = health.checks()
         rows = report.faults(report.refused_within(minutes=5).filter(scope.condition()))
-        found: dict[str, list[str]] = {RESPONSES: []} if not rows and FILES in checks.well else {}
+        found: dict[str, list[str]] = {}
         for row in reversed(rows):  # the most stay
             cause = re.split(" was |:| responded ", row.reason)[0]
             part = CHECKED.get(cause, RESPONSES)
             is_over = part in checks.well and row.last_at < checks.at
-            document = document_of(request, row)  # a row that stands for several has no path
-            context = {"row": row, "own": not scope.everything, "document": document}
-            context["is_over"] = is_over
+            context = {"row": row, "own": not scope.everything, "is_over": is_over}
             text = render_to_string("admin/usage/failed.html", context)
             if is_over:
                 found[f"{part} before"] = [Quiet(text)]
             else:
                 found[part] = [Bad(text)]
-        return found
+        is_calm = not rows and FILES in checks.well  # a lost file is an error too
+        return {RESPONSES: []} if is_calm else found
 
     # --- A row
 

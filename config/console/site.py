@@ -110,7 +110,7 @@ class ConsoleSite(admin.AdminSite):
             for section in sections:
                 with part(section.title, found):
                     for name, lines in section.health(request).items():
-                        found.setdefault(name, lines)
+                        found.setdefault(name, lines)  # what documents say of files comes first
         return found
 
     def state(self, request: HttpRequest, found: Found) -> dict[str, Any]:

@@ -74,6 +74,7 @@ CLAIM = f"""
 
 # If another process has claimed the delivery meanwhile, the attempt is that one's to report. A
 # result that was saved by a commit whose response was lost has ended its claim.
+OUTCOME = ("started_at", "milliseconds", "status", "response", "error")  # of an attempt
 SAVE = """
     WITH saved AS (
         UPDATE webhooks_delivery SET attempts = attempts + 1,
@@ -151,7 +152,7 @@ def _values(attempt: Attempt) -> dict[str, Any]:
     state = "FAILED" if delay is None else "PENDING"
     if attempt.succeeded:
         state = "DELIVERED"
-    return vars(attempt) | {
+    return {name: getattr(attempt, name) for name in OUTCOME} | {
         "id": delivery.pk,
         "claim": delivery.claim,
         "failed": not attempt.succeeded,

@@ -65,7 +65,7 @@ class DeliveryAdmin(LogAdmin):
     def line(self, request: HttpRequest, row: Any) -> lists.Line:
         word, colour, when = state_of(row)
         title = row.document_title and page_link(DOCUMENT, row.document_title, row.document_id)
-        last = [reason(each) for each in row.attempt_set.all()][-1:]
+        last = [reason(each) for each in list(row.attempt_set.all())[-1:]]
         number = f"attempt {row.attempts}" if row.attempts > 1 else ""
         which = format_html_join(", ", "{}", ((part,) for part in (row.type, title) if part))
         why = format_html_join(", ", "{}", ((part,) for part in (*last, number, when) if part))
