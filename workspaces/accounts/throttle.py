@@ -10,7 +10,6 @@ from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.csrf import csrf_exempt, csrf_protect
-from django_ratelimit import ALL
 from django_ratelimit.core import get_usage
 
 from config.request.context import client_info, current_request, network_of
@@ -75,7 +74,6 @@ def usage_of(limit: Limit, value: str, *, increment: bool) -> dict[str, int]:
         group=f"sign-in {limit.name}",
         key=lambda group, request: value,
         rate=f"{limit.attempts}/{limit.minutes}m",
-        method=ALL,
         increment=increment,
     )
     return usage
