@@ -10,6 +10,7 @@ from typing import Any
 from django.contrib import messages
 from django.contrib.admin import site
 from django.contrib.auth.models import User
+from django.core.exceptions import ValidationError
 from django.db import IntegrityError
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
@@ -24,7 +25,7 @@ from workspaces.accounts.forms import InvitedAccountForm
 from workspaces.accounts.invitations import NotOpen
 from workspaces.accounts.logins import with_login
 from workspaces.accounts.pages import render_page
-from workspaces.accounts.throttle import Attempt, Limit, TooManyAttempts, takes_password
+from workspaces.accounts.throttle import Attempt, Limit, takes_password
 from workspaces.models import Invitation, can_sign_in
 
 KEY = "invitation"  # in the session: the id of the invitation that was opened
@@ -58,7 +59,7 @@ def open_link(request: HttpRequest, token: str) -> HttpResponse:
     try:
         attempt.check()
         request.session[KEY] = invitations.find(digest=invitations.hash_of(token)).pk
-    except TooManyAttempts as exc:
+    except ValidationError as exc:
         return render_invitation(request, problem=exc.message)
     except NotOpen as exc:
         attempt.count()

@@ -32,10 +32,6 @@ BROWSER = Limit("browser", 15, minutes=60)  # all that have signed in to the acc
 SIGNED_IN = Limit("signed-in user", 15, minutes=60)
 
 
-class TooManyAttempts(ValidationError):
-    """The attempt is refused; nothing has looked at the password."""
-
-
 class Attempt:
     """An attempt that counts if it fails, for its address first.
 
@@ -53,7 +49,7 @@ class Attempt:
         self._counters = ((address, network_of(sender)), *counters)
 
     def check(self) -> None:
-        """Raises TooManyAttempts if no tries are left; that does not count as an attempt."""
+        """Raises ValidationError if no tries are left; that does not count as an attempt."""
         for limit, value in self._counters:
             usage = usage_of(limit, value, increment=False)
             if usage["count"] >= limit.attempts:
@@ -79,12 +75,12 @@ def usage_of(limit: Limit, value: str, *, increment: bool) -> dict[str, int]:
     return usage
 
 
-def too_many(seconds: int) -> TooManyAttempts:
+def too_many(seconds: int) -> ValidationError:
     """The error for a form whose view `responds_429`."""
     request: Any = current_request.get()
     request.notes.headers["Retry-After"] = str(seconds)
     number, unit = (seconds, "second") if seconds < 60 else (-(-seconds // 60), "minute")
-    return TooManyAttempts(
+    return ValidationError(
         f"Wait {number} {unit}{'' if number == 1 else 's'}, then try again. This limits guessing."
     )
 
