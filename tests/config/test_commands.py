@@ -123,9 +123,7 @@ def test_issue_key_is_for_admins_of_that_workspace_only(acme: Tenant, umbrella: 
 
 def test_issue_key_refuses_a_key_as_a_name_and_prints_no_part_of_it(acme: Tenant) -> None:
     for name in (acme.raw, f"the one {acme.raw[:13]}…"):
-        with pytest.raises(
-            CommandError, match="NAME: A name must not contain an API key"
-        ) as raised:
+        with pytest.raises(CommandError, match="^A name must not contain an API key") as raised:
             command("issue_key", str(acme.workspace.id), name, "--by", acme.admin.username)
         assert acme.key.prefix not in str(raised.value)
     assert ApiKey.objects.count() == 1
