@@ -47,7 +47,11 @@ class Command(InterruptibleCommand):
                 self.seal(shutdown)
                 while follow:
                     shutdown.wait(SEAL_EVERY)
-                    self.try_to_seal(shutdown)
+                    try:
+                        self.seal(shutdown)
+                    except UNAVAILABLE as exc:
+                        self.report(f"The database: {first_line(exc)}; trying again.")
+                        connection.close()
             except Stopped:
                 if not follow:
                     raise
@@ -65,11 +69,3 @@ class Command(InterruptibleCommand):
                 progress.note(f"{newest.size:,} entries are sealed …")
             if added < BATCH:
                 return
-
-    def try_to_seal(self, shutdown: Shutdown) -> None:
-        """Seals, unless the database is out of reach; the next round tries again."""
-        try:
-            self.seal(shutdown)
-        except UNAVAILABLE as exc:
-            self.report(f"The database: {first_line(exc)}; trying again.")
-            connection.close()
