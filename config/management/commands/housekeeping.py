@@ -1,5 +1,3 @@
-"""housekeeping [--follow]: what has to be done now and then, whatever else runs."""
-
 import logging
 import threading
 from argparse import ArgumentParser

@@ -1,5 +1,3 @@
-"""remove_second_factor LOGIN: for an operator who has lost the phone and the recovery codes."""
-
 from argparse import ArgumentParser
 from typing import Any
 
