@@ -10,7 +10,7 @@ from django.test import Client
 from documents.admin_list import named_in
 from events.webhooks.models import Endpoint
 from tests.support import factories, staff
-from tests.support.cast import page_of
+from tests.support.cast import page_of, text_of
 from tests.support.factories import Tenant, uid
 from tests.support.staff import DOCUMENTS, HISTORY, body, happened, member, of, shown, signed_in
 from tests.support.usage import refused
@@ -137,7 +137,7 @@ def test_box_looks_for_anything_else_as_a_title(
     theirs = factories.document(umbrella.workspace, title=f"Deed of the {acme.key.name}")
     assert target(ada, acme.key.name) == page_of(acme.key)  # first in what is looked at
     assert target(ada, "deed") == page_of(theirs)
-    assert "You look at Umbrella now." in body(ada.get(page_of(theirs)))
+    assert "You look at Umbrella now. Back to Acme" in text_of(body(ada.get(page_of(theirs))))
     assert "Back to Umbrella" in body(ada.get(page_of(lease)))
     names = {factories.issue(umbrella.workspace, f"CRM {n}", acme.admin)[0].name for n in (1, 2)}
     assert target(ada, "crm") == f"{staff.KEYS}?q=crm"

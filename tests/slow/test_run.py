@@ -108,6 +108,7 @@ def test_run_prints_logins_of_each_kind_that_open_the_admin(run: Run) -> None:
     for login, password, _ in logins:
         page, signed_in = sign_in(run, login, password)
         assert (page.status_code, signed_in) == (200, True), login
+        assert "No process" not in page.text  # at once after the start
 
 
 def test_manage_py_beside_a_run_uses_what_it_runs(run: Run, folder: Path) -> None:

@@ -8,10 +8,12 @@ from django.contrib.auth import SESSION_KEY
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpResponseRedirect
 from django.urls import URLPattern, URLResolver, path, reverse
 from django.utils.decorators import method_decorator
+from django.utils.html import format_html
 
-from audit.scope import has_right, remember, scope_of
+from audit.scope import WORKSPACE, has_right, remember, scope_of
 from config.console.base import ADMINS, request_user
-from config.console.links import parsed
+from config.console.formatting import isolated
+from config.console.links import filtered, parsed
 from config.console.site import ConsoleSite
 from workspaces import mails
 from workspaces.accounts import second_factor
@@ -69,7 +71,10 @@ class Site(ConsoleSite):
                 scope.workspace = present
         finally:
             if scope.workspace != present:
-                messages.warning(request, f"You look at {scope.workspace} now.")
+                now = isolated(scope.workspace)
+                text = 'You look at {} now. <a href="{}">Back to {}</a>'
+                back = filtered("admin:index", **{WORKSPACE: present.pk})
+                messages.warning(request, format_html(text, now, back, isolated(present)))
 
     def has_permission(self, request: HttpRequest) -> bool:
         return super().has_permission(request) and second_factor.is_satisfied(request.user)

@@ -23,13 +23,14 @@ from config.dev.services import HOST, Program
 from config.ports import free_port, usable_port
 
 THREADS = 64  # each download takes one here, where no nginx serves it
+# The server is the last: its pages say which of the others are missing.
 PROGRAMS = {
-    "server": f"-m granian --interface wsgi --http 1 --no-ws --log-level warning --host {HOST} "
-    f"--port {{port}} --blocking-threads {THREADS} --blocking-threads-idle-timeout 600 "
-    "--respawn-failed-workers --workers-kill-timeout 10 config.wsgi:application",
     "seal_audit": "manage.py seal_audit --follow",
     "housekeeping": "manage.py housekeeping --follow",
     "deliver_webhooks": "manage.py deliver_webhooks",
+    "server": f"-m granian --interface wsgi --http 1 --no-ws --log-level warning --host {HOST} "
+    f"--port {{port}} --blocking-threads {THREADS} --blocking-threads-idle-timeout 600 "
+    "--respawn-failed-workers --workers-kill-timeout 10 config.wsgi:application",
 }
 
 
@@ -48,13 +49,13 @@ class Command(BaseCommand):
             for name, words in PROGRAMS.items()
             if name != "seal_audit" or settings.AUDIT_SIGNING_KEY
         ]
-        programs[0].port = port
+        programs[-1].port = port
         text = [f"\nReady: {base}\n", *demo.text(base)]
         if variables := demo.receiver_variables(base):
             received = folder / "received"
             command = [sys.executable, "examples/receive.py", "--to", received]
             options = {"env": os.environ | variables, "stdout": None}
-            programs.append(Program("receive.py", command, folder / "run.log", **options))
+            programs.insert(0, Program("receive.py", command, folder / "run.log", **options))
             manage = shlex.join(["env", f"DATA_DIR={folder}", sys.executable, "manage.py"])
             text += [
                 f"\nWebhooks: examples/receive.py saves what Acme completes in {received}",
@@ -81,7 +82,7 @@ class Command(BaseCommand):
             call_command("verify_audit", stdout=StringIO())
 
     def serve(self, programs: list[Program], text: str) -> None:
-        """Runs the programs until Ctrl-C, or until the first one ends: the server."""
+        """Runs the programs until Ctrl-C, or until the last of them ends: the server."""
         connections.close_all()
         known = [name for name in (*env.VARIABLES, "DATA_DIR") if name in os.environ]
         env.file().write_text("".join(f"{name}={os.environ[name]}\n" for name in known))
@@ -91,7 +92,7 @@ class Command(BaseCommand):
                 each.start()
             self.stdout.write(text)
             watched = programs + services.started
-            while programs[0].process.poll() is None:
+            while programs[-1].process.poll() is None:
                 time.sleep(1)
                 for ended in [one for one in watched if one.process.poll() is not None]:
                     status = f"{ended.name} ended with status {ended.process.returncode}"
@@ -101,4 +102,4 @@ class Command(BaseCommand):
             raise CommandError(str(exc)) from exc
         finally:
             env.file().unlink(missing_ok=True)  # somebody may have deleted the folder
-        raise CommandError(f"The server has ended, so everything ends; see {programs[0].log}")
+        raise CommandError(f"The server has ended, so everything ends; see {programs[-1].log}")

@@ -66,7 +66,7 @@ class DeliveryAdmin(LogAdmin):
         word, colour, when = state_of(row)
         title = row.document_title and page_link(DOCUMENT, row.document_title, row.document_id)
         last = [reason(each) for each in list(row.attempt_set.all())[-1:]]
-        number = f"attempt {row.attempts}" if row.attempts > 1 else ""
+        number = f"{row.attempts} attempts" if row.attempts > 1 else ""
         which = format_html_join(", ", "{}", ((part,) for part in (row.type, title) if part))
         why = format_html_join(", ", "{}", ((part,) for part in (*last, number, when) if part))
         what = format_html('<div>{}</div><div class="quiet">{}</div>', which, why)
