@@ -396,9 +396,9 @@ def test_delivery_page_shows_the_body_and_every_attempt(hook: Endpoint, ada: Cli
         next_attempt_at=timezone.now() + timedelta(minutes=5),
     )
     html = body(ada.get(page_of(delivery)))
-    again = r"again at [\d:]{8}"
+    again = r"due again at [\d:]{8}"
     assert re.search(f"the connection was refused, 2 attempts, {again}", strip_tags(html))
-    assert re.search("(?s)Attempt 2.*Again at <time", html)  # also among the attempts
+    assert re.search("(?s)Attempt 2.*Due again at <time", html)  # also among the attempts
     assert "Pending, retrying" in html
     [sent] = re.findall(r"<pre[^>]*><code>([^<]*)", html)
     assert "{\n  &quot;id&quot;" in sent

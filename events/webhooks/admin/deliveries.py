@@ -101,7 +101,7 @@ def state_of(delivery: Delivery) -> tuple[str, str, str]:
         return "Discarded", "", ""
     if wait := held(delivery.endpoint):
         return "Waiting", "", wait
-    when = SOON if at <= timezone.now() else format_html("again at {}", clock_tag(at))
+    when = SOON if at <= timezone.now() else format_html("due again at {}", clock_tag(at))
     return "Retrying" if delivery.failures else "Pending", "warn", when
 
 

@@ -125,10 +125,10 @@ class EndpointAdmin(ScopedAdmin):
     def health(self, request: HttpRequest) -> dict[str, list[str]]:
         """The workspace's webhooks that the service has switched off, that fail or are behind."""
         workspace = own_scope(request).workspace
-        if workspace is None or actions.refusals(request):  # the section of keys says so
+        own = workspace.endpoints.existing() if workspace else Endpoint.objects.none()
+        if not own or actions.refusals(request):  # the section of keys says so
             return {}
-        own = workspace.endpoints.existing()
-        lines = unsent() if own else []
+        lines = unsent()
         wrong = own.failing() | own.exclude(disabled_reason="") | own.behind()
         for each in wrong[:MOST_LINES]:
             name = format_html("<b>Webhook {}</b>", page_link(ENDPOINT, each.name, each.pk))
