@@ -69,7 +69,7 @@ def test_rolled_key_names_its_successor_only_while_that_one_works(
     assert without in text_of(body(ada.get(page_of(new, how))))
     text = text_of(body(ada.post(page_of(new, how), follow=True)))
     assert expires in text
-    assert (f"replaced by {new.prefix}… , ended" in text) is (how == "revoke")
+    assert (f"replaced by {new.prefix}… , which has ended" in text) is (how == "revoke")
     assert rolled not in text_of(body(ada.get(page_of(acme.key, "roll"))))
     assert "Without this key" not in text_of(body(ada.get(page_of(acme.key, how))))
     text = text_of(body(ada.post(page_of(acme.key, "delete"), follow=True)))

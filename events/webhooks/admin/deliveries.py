@@ -123,6 +123,5 @@ def unsent() -> list[str]:
     if sent and read_status().overdue <= LATE_SECONDS:
         return []
     how = "webhooks too late" if sent else "no webhooks"
-    return [
-        Bad(f"<b>The service sends {how} at present.</b> Deliveries wait until it is repaired.")
-    ]
+    wait = "Deliveries wait until an operator has repaired it."
+    return [Bad(f"<b>The service sends {how} at present.</b> {wait}")]
