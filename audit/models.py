@@ -84,11 +84,29 @@ class Action(models.TextChoices):
     ACCOUNT_DELETED = "account.deleted", "by member", "warn", "Account deleted"
     PASSWORD_CHANGED = "account.password_changed", "(by) member", "Password changed"
     PASSWORD_CONFIRMED = "account.password_confirmed", "by", "Password entered again"
-    PASSWORD_REFUSED = "account.password_refused", "by (detail)", "bad", "Password or code refused"
-    RESET_REQUESTED = "account.password_reset_requested", "member", "Password reset requested"
-    EMAIL_CONFIRMED = "account.address_confirmed", "(by) member detail", "E-mail address confirmed"
-    FACTOR_ADDED = "account.second_factor_added", "by member", "ok", "Second factor set up"
-    FACTOR_REMOVED = "account.second_factor_removed", "by member", "warn", "Second factor removed"
+    PASSWORD_REFUSED = (
+        "account.password_refused",
+        "by (detail)",
+        "bad",
+        "Password or code entered again, but wrong",
+    )
+    PASSWORD_RESET_REQUESTED = (
+        "account.password_reset_requested",
+        "member",
+        "Password reset requested",
+    )
+    ADDRESS_CONFIRMED = (
+        "account.address_confirmed",
+        "(by) member detail",
+        "E-mail address confirmed",
+    )
+    SECOND_FACTOR_ADDED = "account.second_factor_added", "by member", "ok", "Second factor set up"
+    SECOND_FACTOR_REMOVED = (
+        "account.second_factor_removed",
+        "by member",
+        "warn",
+        "Second factor removed",
+    )
     RECOVERY_CODES_MADE = "account.recovery_codes_made", "by member", "Recovery codes made"
     RECOVERY_CODE_USED = "account.recovery_code_used", "by", "Recovery code used"
     # The filters; the only workspace in it. Results of commands.

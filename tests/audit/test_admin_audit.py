@@ -119,7 +119,7 @@ def test_audit_list_says_a_login_once(sam: Client) -> None:
         ("olga@x.example", "new@x.example", 3),
     ):
         facts = {"member": "ada@x.example", "person": person, "detail": detail}
-        happened(1, action=Action.EMAIL_CONFIRMED, **facts)
+        happened(1, action=Action.ADDRESS_CONFIRMED, **facts)
         html = body(sam.get(f"{HISTORY}?action__exact=account.address_confirmed"))
         row = text_of(html.split('class="row"')[1].partition("</tr>")[0])
         assert row.count("@x.example") == times

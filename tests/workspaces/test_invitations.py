@@ -147,7 +147,7 @@ def test_invitation_that_was_sent_by_mail_confirms_the_address(acme: Tenant, set
     account = User.objects.get(username=EVE)
     assert told()[1:] == [
         (Action.ACCOUNT_CREATED, EVE, EVE, "may sign in here"),
-        (Action.EMAIL_CONFIRMED, EVE, EVE, EVE),
+        (Action.ADDRESS_CONFIRMED, EVE, EVE, EVE),
         (Action.INVITATION_ACCEPTED, EVE, EVE, f"invited by {acme.admin}"),
         (Action.MEMBER_ADDED, EVE, EVE, "as admin"),
         (Action.LOGIN, EVE, "", ""),

@@ -65,10 +65,10 @@ def test_link_of_an_email_sets_a_new_password(ada: User) -> None:
     ada.refresh_from_db()
     assert ada.check_password(SECOND)
     assert entries() == [
-        (Action.RESET_REQUESTED, ada.username.capitalize(), ""),
+        (Action.PASSWORD_RESET_REQUESTED, ada.username.capitalize(), ""),
         (Action.PASSWORD_CHANGED, ada.username, ""),
     ]
-    confirmed = AuditEntry.objects.get(action=Action.EMAIL_CONFIRMED)
+    confirmed = AuditEntry.objects.get(action=Action.ADDRESS_CONFIRMED)
     assert (confirmed.member, confirmed.person, confirmed.detail) == (ada.username, "", ada.email)
     assert ConfirmedAddress.of(ada)
     assert "not valid" in Client().get(path).content.decode()  # it works once
@@ -97,7 +97,7 @@ def test_unknown_accounts_do_not_fill_the_log(ada: User, monkeypatch: pytest.Mon
     for number in range(4):  # each from a network of its own
         assert ask(f"nobody{number}@acme.example", f"192.0.2.{number}").status_code == 302
     ask(ada.username)
-    recorded = AuditEntry.objects.filter(action=Action.RESET_REQUESTED)
+    recorded = AuditEntry.objects.filter(action=Action.PASSWORD_RESET_REQUESTED)
     assert list(recorded.order_by("id").values_list("member", flat=True)) == [
         "nobody0@acme.example",
         "nobody1@acme.example",

@@ -189,7 +189,7 @@ def test_operator_without_one_sets_it_up_before_anything_else(olga: User) -> Non
     assert client.get(ACCOUNTS).status_code == 200
     who = (olga.username, olga.username)
     assert entries() == [
-        (Action.FACTOR_ADDED, *who),
+        (Action.SECOND_FACTOR_ADDED, *who),
         (Action.RECOVERY_CODES_MADE, *who),
         (Action.LOGIN, "", olga.username),
     ]
@@ -260,14 +260,14 @@ def test_security_page_sets_up_replaces_and_removes(ada: User) -> None:
         assert TOTPDevice.objects.get() == device
         assert StaticToken.objects.count() == recovery_codes.CODES
         actions = [action for action, *_ in entries()]
-        assert actions.count(Action.FACTOR_ADDED) == times
+        assert actions.count(Action.SECOND_FACTOR_ADDED) == times
     assert is_signed_in(client)
     client.get(REMOVE)
     assert TOTPDevice.objects.exists()  # it asks first
     assert client.post(REMOVE)["Location"] == SECURITY
     assert not TOTPDevice.objects.exists()
     assert not StaticDevice.objects.exists()
-    assert entries()[-1] == (Action.FACTOR_REMOVED, ada.username, ada.username)
+    assert entries()[-1] == (Action.SECOND_FACTOR_REMOVED, ada.username, ada.username)
 
 
 def test_required_second_factor_cannot_be_removed_by_its_user(olga: User) -> None:
@@ -327,7 +327,7 @@ def test_operator_removes_another_users_second_factor(olga: User, ada: User) -> 
     client = signed_in(olga)
     account = reverse("admin:auth_user_change", args=[ada.pk])
     assert client.post(removal_of(ada))["Location"] == account
-    assert entries()[-1] == (Action.FACTOR_REMOVED, ada.username, olga.username)
+    assert entries()[-1] == (Action.SECOND_FACTOR_REMOVED, ada.username, olga.username)
     own = reverse("admin:auth_user_change", args=[olga.pk])
     assert client.post(removal_of(olga))["Location"] == own
     assert TOTPDevice.objects.get().user == olga
@@ -337,6 +337,6 @@ def test_command_removes_the_second_factor_of_the_only_operator(olga: User) -> N
     app(olga)
     call_command("remove_second_factor", olga.username, stdout=io.StringIO())
     [(action, member, person)] = entries()
-    assert (action, member) == (Action.FACTOR_REMOVED, olga.username)
+    assert (action, member) == (Action.SECOND_FACTOR_REMOVED, olga.username)
     assert person  # the system's user
     assert enter_password(olga)[1] == SET_UP

@@ -79,7 +79,7 @@ class ResetForm(forms.Form):
         to = address_of(user) if can_sign_in(user) else ""
         unknown = 0 if to else usage_of(RECORDED_UNKNOWN, "all", increment=True)["count"]
         if unknown <= RECORDED_UNKNOWN.attempts:
-            record(Action.RESET_REQUESTED, member=login)
+            record(Action.PASSWORD_RESET_REQUESTED, member=login)
         path = link("password_reset_confirm", user, default_token_generator)
         facts = {"account": user, "path": path, "base_url": base_url(request)}
         template = "registration/password_reset_email.txt"

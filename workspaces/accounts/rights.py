@@ -69,4 +69,4 @@ def confirm_address(account: User, email: str) -> None:
     email = email.lower()
     if not ConfirmedAddress.objects.filter(user=account, email=email).exists():
         ConfirmedAddress(user=account, email=email).save()
-        record(Action.EMAIL_CONFIRMED, by=actor(), member=account.get_username(), detail=email)
+        record(Action.ADDRESS_CONFIRMED, by=actor(), member=account.get_username(), detail=email)

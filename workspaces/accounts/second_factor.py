@@ -66,8 +66,8 @@ def confirm(user: User, typed: str) -> list[str]:
             StaticDevice.objects.devices_for_user(user).delete()
             app.confirmed = True
             app.save()
-            record(Action.FACTOR_ADDED, by=login, member=login)
-            mails.tell_account(user, Action.FACTOR_ADDED.label, by=login)
+            record(Action.SECOND_FACTOR_ADDED, by=login, member=login)
+            mails.tell_account(user, Action.SECOND_FACTOR_ADDED.label, by=login)
             return recovery_codes.make(user)
     raise ValidationError("The code is wrong. Is the time on your phone right?")
 
@@ -128,6 +128,6 @@ def remove(user: User, *, by: str) -> bool:
     removed, _ = TOTPDevice.objects.devices_for_user(user, confirmed=True).delete()
     StaticDevice.objects.devices_for_user(user).delete()
     if removed:
-        record(Action.FACTOR_REMOVED, by=by, member=user.get_username())
-        mails.tell_account(user, Action.FACTOR_REMOVED.label, by=by)
+        record(Action.SECOND_FACTOR_REMOVED, by=by, member=user.get_username())
+        mails.tell_account(user, Action.SECOND_FACTOR_REMOVED.label, by=by)
     return bool(removed)
