@@ -33,7 +33,7 @@ _WRITABLE = """
 def audit_log_writable() -> Found:
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(_WRITABLE)
-    yield Debug("Entries can be added.")
+    yield Debug("Entries can be added.")  # whether all is well, the next check says
 
 
 @asks_service(AUDIT_LOG, "audit.001", hint=KEYS)
@@ -45,9 +45,11 @@ def audit_log() -> Found:
         yield from list(wrong_seals(state.read())) or [Info("Entries are sealed.")]
         yield last("verified", Action.LOG_VERIFIED, 8 * 24, "Run `deploy/manage verify_audit`.")
     else:
-        # Staff read this among what is well, in place of "audit log". Customers read neither.
-        unsealed = f"{AUDIT_LOG} (not sealed)"
-        yield Info(f"Nothing would show a change of an entry. {KEYS}", obj=unsealed)
+        # Staff read this name among what is well; customers read nothing of seals.
+        text = "It is not sealed: nothing would show a change of an entry. "
+        yield Info(
+            f"{text}`docs/operations.md` says how to seal it.", obj=f"{AUDIT_LOG} (not sealed)"
+        )
 
 
 def wrong_seals(found: state.State) -> Found:

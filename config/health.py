@@ -150,7 +150,7 @@ def checks() -> Checks:
             text = f"Downloads and imports may fail. {text}"
         problems.insert(0, Error(text, "See whether it runs, and can be reached.", part))
         _known = _known._replace(problems=problems)  # until this run has ended
-    facts = [each for each in _known.facts if each.obj != part]
+    facts = [each for each in _known.facts if not str(each.obj).startswith(part)]
     return _known._replace(problems=problems, facts=facts, well=[], running=True)
 
 
@@ -170,6 +170,7 @@ def _run() -> Checks:
     problems = [each for each in found if each.level >= WARNING and not each.is_silenced()]
     facts = [each for each in found if each.level < WARNING]
     looked_at = {each.obj for each in facts if each.level == INFO}
-    well = sorted(looked_at - {each.obj for each in problems})
+    wrong = tuple(str(each.obj) for each in problems)  # a part's state may follow, in brackets
+    well = sorted(part for part in looked_at if not part.startswith(wrong))
     problems.sort(key=lambda each: -each.level)
     return Checks(at, problems, facts, well)

@@ -76,8 +76,8 @@ class RefusedRequestAdmin(LogAdmin):
 
     empty_text = (
         "None. Refused requests are listed after some seconds, and kept for 30 days; those that "
-        "succeeded are not listed. Those without a valid key, such as a deleted one, are of no "
-        "workspace: only support staff see them."
+        "succeeded are not listed. Those without a key, or whose key is unknown or deleted, are of "
+        "no workspace: only support staff see them."
     )
     menu_position = 29  # before the audit log; of an address, the box leads to the log first
     in_menu = False  # the audit log leads here

@@ -171,9 +171,7 @@ def test_an_installation_that_does_not_seal_says_nothing_of_seals(
     urls = (START, of_document, page_of(entry), page_of(document))
     for client in (ada, sam, desk):
         for url in urls:
-            html = page(client, url)
-            assert ("audit log" in html) == ("audit log (not sealed)" in html), url
-            html = html.replace("audit log (not sealed)", "")
+            html = page(client, url).replace("audit log (not sealed)", "")
             said = re.search(r"(?i)\bseal\w{0,3}\b|evidence(?![ _]exported)", html)
             assert said is None, url
         response: Any = client.get(page_of(document, "evidence"), follow=True)

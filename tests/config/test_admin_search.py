@@ -137,7 +137,9 @@ def test_box_looks_for_anything_else_as_a_title(
     theirs = factories.document(umbrella.workspace, title=f"Deed of the {acme.key.name}")
     assert target(ada, acme.key.name) == page_of(acme.key)  # first in what is looked at
     assert target(ada, "deed") == page_of(theirs)
-    assert "You look at Umbrella now. Back to Acme" in text_of(body(ada.get(page_of(theirs))))
+    html = body(ada.get(page_of(theirs)))
+    assert "You look at Umbrella now. Back to Acme" in text_of(html)
+    assert f'href="{staff.START}?{here}"' in html
     assert "Back to Umbrella" in body(ada.get(page_of(lease)))
     names = {factories.issue(umbrella.workspace, f"CRM {n}", acme.admin)[0].name for n in (1, 2)}
     assert target(ada, "crm") == f"{staff.KEYS}?q=crm"

@@ -86,7 +86,7 @@ def test_check_deploy_names_each_variable_that_is_wrong(transactional_db: None) 
     [
         (redis, "COUNT_IN_PROCESS", True, "config.W003 Each process counts"),
         (redis, "REDIS_URL", f"redis://{HOST}:9/0", "config.D003 The error was: Error "),
-        (audit_log, "AUDIT_PUBLIC_KEYS", [], "audit.I001 Nothing would show a change of"),
+        (audit_log, "AUDIT_PUBLIC_KEYS", [], "audit.I001 It is not sealed: nothing would"),
         (audit_log, "AUDIT_PUBLIC_KEYS", ["x"], "audit.E001 AUDIT_PUBLIC_KEYS is not"),
     ],
 )
@@ -154,8 +154,11 @@ def test_laptop_is_told_nothing_of_what_a_server_needs(
     """An admin reads of housekeeping too: without it, invitations do not arrive."""
     settings.ON_LAPTOP = settings.COUNT_IN_PROCESS = True
     settings.AUDIT_PUBLIC_KEYS = []
+    unsealed = "audit log (not sealed)"
     with webhooks.delivering(HOUSEKEEPING):
-        assert "All is well." in body(desk.get(PAGE))
+        html = body(desk.get(START))
+        assert ("All is well." in html, unsealed in html) == (True, True)
+        assert "audit log" not in body(ada.get(START))
     settings.ON_LAPTOP = False
     monkeypatch.setattr(health, "KEPT", timedelta(0))
     html = body(desk.get(PAGE))
@@ -389,6 +392,13 @@ def test_start_page_and_system_say_that_all_is_well_only_from_the_checks(
     assert said(PAGE) == said(START) == [True, False, False]
     monkeypatch.setattr(health, "KEPT", timedelta(0))
     assert said(PAGE) == said(START) == [False, True, False]
+    for finding, is_well in (
+        (Info("It is not sealed.", "", "audit log (not sealed)"), True),
+        (Error("A trigger is missing.", "", "audit log"), False),
+    ):
+        found.append(finding)
+        assert ("audit log (not sealed)" in body(desk.get(START))) == is_well
+    del found[1:]
     monkeypatch.setattr(health, "WAIT_SECONDS", 0.1)
     end.clear()
     assert said(PAGE) == [False, False, True]

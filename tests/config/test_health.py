@@ -147,7 +147,7 @@ def test_readiness_writes_to_the_disk_of_postgresql(transactional_db: None) -> N
         return int(fetch(sql, [])[0][0])
 
     before = written()
-    assert [each.id for each in audit_log_writable(databases=["default"])] == ["audit.I002"]
+    assert [each.id for each in audit_log_writable(databases=["default"])] == ["audit.D002"]
     assert written() > before + 500_000
 
 

@@ -86,6 +86,16 @@ def run(folder: Path) -> Iterator[Run]:
     kill_group(running.process)
 
 
+def test_run_prints_logins_of_each_kind_that_open_the_admin(run: Run) -> None:
+    assert f"\nAdmin: {run.base}/admin/\n" in run.printed
+    logins = re.findall(r"^  (\S+@\S+) +(\S+)  +(.+)$", run.printed, re.MULTILINE)
+    assert {"admin of Acme", "member of Acme", "support", "operator"} <= {it[2] for it in logins}
+    for login, password, _ in logins:
+        page, signed_in = sign_in(run, login, password)
+        assert (page.status_code, signed_in) == (200, True), login
+        assert "No process" not in page.text  # already, though it has just started
+
+
 def test_run_prints_a_curl_line_that_works(run: Run) -> None:
     assert f"Ready: {run.base}" in run.printed
     (line,) = re.findall(r"^ +(curl .*)$", run.printed, re.MULTILINE)
@@ -99,16 +109,6 @@ def test_run_prints_a_key_for_each_state_of_api_access_and_counts_requests(run: 
     assert access == {"Acme": 200, "Freebie": 402, "Frozen": 403}
     left = [int(run.get("Umbrella").headers["X-RateLimit-Remaining"]) for _ in range(3)]
     assert left[1] - left[2] == 1 or left[0] - left[1] == 1  # a window may end in between
-
-
-def test_run_prints_logins_of_each_kind_that_open_the_admin(run: Run) -> None:
-    assert f"\nAdmin: {run.base}/admin/\n" in run.printed
-    logins = re.findall(r"^  (\S+@\S+) +(\S+)  +(.+)$", run.printed, re.MULTILINE)
-    assert {"admin of Acme", "member of Acme", "support", "operator"} <= {it[2] for it in logins}
-    for login, password, _ in logins:
-        page, signed_in = sign_in(run, login, password)
-        assert (page.status_code, signed_in) == (200, True), login
-        assert "No process" not in page.text  # at once after the start
 
 
 def test_manage_py_beside_a_run_uses_what_it_runs(run: Run, folder: Path) -> None:

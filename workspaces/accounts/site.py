@@ -6,14 +6,14 @@ from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth import SESSION_KEY
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpResponseRedirect
+from django.template.loader import render_to_string
 from django.urls import URLPattern, URLResolver, path, reverse
 from django.utils.decorators import method_decorator
-from django.utils.html import format_html
+from django.utils.safestring import SafeString
 
-from audit.scope import WORKSPACE, has_right, remember, scope_of
+from audit.scope import has_right, remember, scope_of
 from config.console.base import ADMINS, request_user
-from config.console.formatting import isolated
-from config.console.links import filtered, parsed
+from config.console.links import parsed
 from config.console.site import ConsoleSite
 from workspaces import mails
 from workspaces.accounts import second_factor
@@ -71,10 +71,9 @@ class Site(ConsoleSite):
                 scope.workspace = present
         finally:
             if scope.workspace != present:
-                now = isolated(scope.workspace)
-                text = 'You look at {} now. <a href="{}">Back to {}</a>'
-                back = filtered("admin:index", **{WORKSPACE: present.pk})
-                messages.warning(request, format_html(text, now, back, isolated(present)))
+                context = {"looked_at": scope.workspace, "came_from": present}
+                text = render_to_string("admin/looked_at.html", context)
+                messages.warning(request, SafeString(text))
 
     def has_permission(self, request: HttpRequest) -> bool:
         return super().has_permission(request) and second_factor.is_satisfied(request.user)
