@@ -160,7 +160,7 @@ def operation() -> Found:
         text = f"A transaction of {whose}, {seconds:,} s old, is in the way of others."
         yield Warning(text, f"If it should not go on, run as postgres: `{end}`.", "database")
     sessions = import_string(f"{settings.SESSION_ENGINE}.SessionStore").get_model_class().objects
-    if not processes(HOUSEKEEPING, 90.0):  # an e-mail may take as long
+    if not processes(HOUSEKEEPING):
         text = "No process sends e-mails, or deletes what is old."
         yield Error(text, look_at(HOUSEKEEPING, missing=True), HOUSEKEEPING)
     elif sessions.filter(expire_date__lt=timezone.now() - timedelta(hours=1)).exists():

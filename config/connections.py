@@ -49,8 +49,8 @@ def connect_as(name: str) -> None:
     os.environ["PGAPPNAME"] = name
 
 
-# Each process that is counted asks something every few seconds; of housekeeping, the thread that
-# sends e-mails does. The states of other roles' sessions are null for a role that may not see them.
+# Each process that is counted asks something every few seconds. The states of other roles' sessions
+# are null for a role that may not see them.
 _PROCESSES = """
     SELECT count(*) FROM pg_stat_activity
     WHERE datname = current_database() AND application_name = %s AND pid <> pg_backend_pid()
@@ -59,9 +59,9 @@ _PROCESSES = """
 """
 
 
-def processes(name: str, hung_seconds: float = HUNG_SECONDS) -> int:
+def processes(name: str) -> int:
     """How many run at present that have connected by this name, without those that hang."""
-    [(number,)] = fetch(_PROCESSES, [name, hung_seconds])
+    [(number,)] = fetch(_PROCESSES, [name, HUNG_SECONDS])
     return int(number)
 
 
@@ -143,10 +143,10 @@ def close_failed(**kwargs: Any) -> None:
 def hangs() -> bool:
     """Whether PostgreSQL accepts a connection and does not respond to it.
 
-    While it hangs it does not end statements either. The result may be a second old.
+    While it hangs it does not end statements either. The result may be 0.2 s old.
     """
     global _hangs, _asked_at
-    if time.monotonic() > _asked_at + 1:
+    if time.monotonic() > _asked_at + 0.2:
         _asked_at = time.monotonic()  # meanwhile, other threads have the last result
         try:
             with contextlib.closing(connection.copy()) as other:

@@ -77,11 +77,12 @@ def test_connections_that_are_idle_in_a_transaction_end_after_a_minute() -> None
 
 
 def test_process_that_has_asked_nothing_for_long_and_is_not_busy_hangs(
-    transactional_db: None,
+    transactional_db: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     parameters = connection.get_connection_params() | {"application_name": "follower"}
     with closing(psycopg.connect(**parameters)) as follower:
         assert connections.processes("follower") == 1
-        assert connections.processes("follower", 0.0) == 0
+        monkeypatch.setattr(connections, "HUNG_SECONDS", 0.0)
+        assert connections.processes("follower") == 0
         follower.pgconn.send_query(b"SELECT pg_sleep(30)")
-        assert eventually(lambda: connections.processes("follower", 0.0) == 1)
+        assert eventually(lambda: connections.processes("follower") == 1)

@@ -1,7 +1,9 @@
 """E-mails about a workspace: to its admins who want them, and to nobody else."""
 
+import signal
 import socketserver
 import threading
+import time
 from collections.abc import Iterator
 from datetime import timedelta
 from io import StringIO
@@ -20,6 +22,9 @@ from django_otp.plugins.otp_totp.models import TOTPDevice
 from apikeys.mails import notify_of_keys
 from apikeys.models import ApiKey
 from audit.models import Action
+from config import connections
+from config.checks import HOUSEKEEPING
+from config.management.commands.housekeeping import IS_SEEN
 from events.webhooks import services
 from events.webhooks.models import Endpoint
 from tests.support import staff, webhooks
@@ -258,7 +263,10 @@ class MailSession(socketserver.StreamRequestHandler):
             if command == "QUIT":
                 return
 
+    seconds = 0.0  # until it replies
+
     def say(self, reply: str) -> None:
+        time.sleep(self.seconds)
         self.wfile.write(f"{reply}\r\n".encode())
 
 
@@ -288,6 +296,28 @@ def test_email_arrives_at_the_mail_server_without_webhooks_and_nothing_of_it_is_
     assert "Subject: Set a new password\r\n" in message
     assert f"To: {ADA}\r\n" in message
     assert BASE + LINK in message
+
+
+@pytest.mark.slow
+@pytest.mark.django_db(transaction=True)
+def test_housekeeping_is_seen_while_an_email_takes_long_and_not_while_it_hangs(
+    smtp: MailServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(MailSession, "seconds", 8.0)  # for each of four replies
+    monkeypatch.setattr(connections, "HUNG_SECONDS", IS_SEEN + 3)
+    send("Set a new password")
+    host, port = smtp.server_address[:2]
+    url = f"smtp://{host!s}:{port}"
+    with delivering(tmp_path / "log", "housekeeping --follow", EMAIL_URL=url) as process:
+        assert eventually(lambda: connections.processes(HOUSEKEEPING))
+        end = time.monotonic() + 20
+        while time.monotonic() < end:
+            assert connections.processes(HOUSEKEEPING)
+            time.sleep(0.5)
+        assert smtp.received == []
+        process.send_signal(signal.SIGSTOP)
+        assert eventually(lambda: not connections.processes(HOUSEKEEPING))
+        process.send_signal(signal.SIGCONT)
 
 
 def test_email_is_tried_for_a_day_and_by_another_process_if_the_first_is_killed(

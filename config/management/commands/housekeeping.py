@@ -2,17 +2,18 @@ import logging
 import threading
 from argparse import ArgumentParser
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
 from django.core.management import call_command
 from django.core.management.base import CommandError
-from django.db import connection
+from django.db import Error, close_old_connections, connection
 
 from apikeys import mails as keys
 from apikeys.usage import purge as usage
 from config.checks import HOUSEKEEPING
-from config.connections import connect_as
+from config.connections import connect_as, fetch
 from config.management.progress import InterruptibleCommand
 from config.management.shutdown import Shutdown, graceful_shutdown
 from documents import outdated
@@ -23,6 +24,7 @@ from workspaces import counts, mails
 logger = logging.getLogger(__name__)
 
 EVERY = 600.0  # seconds between two times with --follow
+IS_SEEN = 10.0  # seconds between two statements, by which `config.connections` counts the process
 
 # Each is done until it returns something false. None waits for anything but the database.
 JOBS: dict[str, Callable[[], object]] = {
@@ -56,8 +58,11 @@ class Command(InterruptibleCommand):
         with graceful_shutdown() as shutdown:
             failed = self._do_all(shutdown)
             while follow:
-                connection.close()
-                shutdown.wait(EVERY)
+                for _ in range(int(EVERY / IS_SEEN)):
+                    close_old_connections()
+                    with suppress(Error):  # the next one may reach the database
+                        fetch("SELECT 1", [])
+                    shutdown.wait(IS_SEEN)
                 failed = self._do_all(shutdown)
         if failed:
             raise CommandError(f"Not done: {', '.join(failed)}.")
