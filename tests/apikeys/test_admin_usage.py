@@ -234,7 +234,8 @@ def test_ended_key_that_is_still_used_is_named_and_its_requests_are_refused_ones
     flusher.flush()
     page = start(acme.admin)
     [line] = re.findall(r'(?s)<li class="bad">(.*?)</li>', page)
-    named = f"3 × 401 {acme.key} has ended and is still used. Its requests get 401"
+    still = f"{acme.key} has ended and is still used , the last time just now ."
+    named = f"3 × 401 {still} Its requests get 401"
     assert text_of(line) == f"{named}: give that program {new}, to which it was rolled."
     assert page_of(acme.key) in line
     new.revoke(by=acme.admin)
@@ -252,9 +253,9 @@ def test_ended_key_that_is_still_used_is_named_and_its_requests_are_refused_ones
     assert re.findall(r'<li class="(\w+)">', page) == ["bad", "warn"]
     RefusedRequest.objects.update(last_at=timezone.now() - timedelta(minutes=6))
     page = html(signed_in(acme.admin).get(staff.KEYS))
-    assert "has ended and was used, the last time 6 minutes ago" in text_of(page)
+    assert "has ended and was used , the last time 6 minutes ago" in text_of(page)
     assert re.findall(r'<li class="(\w+)">', page) == ["warn", "quiet"]
-    assert "was used, the last" in html(sam.get(f"{staff.HISTORY}?key_id__exact={acme.key.pk}"))
+    assert "was used</b>, the last" in html(sam.get(f"{staff.HISTORY}?key_id__exact={acme.key.pk}"))
     acme.key.delete_by(by=acme.admin)
     for client, url in ((sam, staff.START), (signed_in(acme.admin), page_of(acme.workspace))):
         assert "has ended" not in html(client.get(url))
