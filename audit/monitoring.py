@@ -33,7 +33,7 @@ _WRITABLE = """
 def audit_log_writable() -> Found:
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(_WRITABLE)
-    yield Debug("Entries can be added.")  # whether all is well, the next check says
+    yield Debug("Entries can be added.")  # the next check says whether the log is well
 
 
 @asks_service(AUDIT_LOG, "audit.001", hint=KEYS)
@@ -46,10 +46,9 @@ def audit_log() -> Found:
         yield last("verified", Action.LOG_VERIFIED, 8 * 24, "Run `deploy/manage verify_audit`.")
     else:
         # Staff read this name among what is well; customers read nothing of seals.
-        text = "It is not sealed: nothing would show a change of an entry. "
-        yield Info(
-            f"{text}`docs/operations.md` says how to seal it.", obj=f"{AUDIT_LOG} (not sealed)"
-        )
+        unsealed = f"{AUDIT_LOG} (not sealed)"
+        text = "It is not sealed: nothing would show a change of an entry."
+        yield Info(f"{text} `docs/operations.md` says how to seal it.", obj=unsealed)
 
 
 def wrong_seals(found: state.State) -> Found:

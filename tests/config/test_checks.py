@@ -156,6 +156,7 @@ def test_laptop_is_told_nothing_of_what_a_server_needs(
     settings.AUDIT_PUBLIC_KEYS = []
     unsealed = "audit log (not sealed)"
     with webhooks.delivering(HOUSEKEEPING):
+        assert "All is well." in body(desk.get(PAGE))
         html = body(desk.get(START))
         assert ("All is well." in html, unsealed in html) == (True, True)
         assert "audit log" not in body(ada.get(START))

@@ -250,6 +250,7 @@ class MailSession(socketserver.StreamRequestHandler):
     """One session of SMTP (RFC 5321), as far as a client without extensions needs it."""
 
     server: MailServer
+    seconds = 0.0  # until it replies
 
     def handle(self) -> None:
         self.say("220 mail.example")
@@ -262,8 +263,6 @@ class MailSession(socketserver.StreamRequestHandler):
             self.say("221 bye" if command == "QUIT" else "250 ok")
             if command == "QUIT":
                 return
-
-    seconds = 0.0  # until it replies
 
     def say(self, reply: str) -> None:
         time.sleep(self.seconds)

@@ -49,7 +49,7 @@ class Command(BaseCommand):
             for name, words in PROGRAMS.items()
             if name != "seal_audit" or settings.AUDIT_SIGNING_KEY
         ]
-        programs[-1].port = port
+        programs[-1].port = port  # of the server
         text = [f"\nReady: {base}\n", *demo.text(base)]
         if variables := demo.receiver_variables(base):
             received = folder / "received"
@@ -83,6 +83,7 @@ class Command(BaseCommand):
 
     def serve(self, programs: list[Program], text: str) -> None:
         """Runs the programs until Ctrl-C, or until the last of them ends: the server."""
+        server = programs[-1]
         connections.close_all()
         known = [name for name in (*env.VARIABLES, "DATA_DIR") if name in os.environ]
         env.file().write_text("".join(f"{name}={os.environ[name]}\n" for name in known))
@@ -92,7 +93,7 @@ class Command(BaseCommand):
                 each.start()
             self.stdout.write(text)
             watched = programs + services.started
-            while programs[-1].process.poll() is None:
+            while server.process.poll() is None:
                 time.sleep(1)
                 for ended in [one for one in watched if one.process.poll() is not None]:
                     status = f"{ended.name} ended with status {ended.process.returncode}"
@@ -102,4 +103,4 @@ class Command(BaseCommand):
             raise CommandError(str(exc)) from exc
         finally:
             env.file().unlink(missing_ok=True)  # somebody may have deleted the folder
-        raise CommandError(f"The server has ended, so everything ends; see {programs[-1].log}")
+        raise CommandError(f"The server has ended, so everything ends; see {server.log}")

@@ -142,8 +142,9 @@ class EndpointAdmin(ScopedAdmin):
     def needs_a_look(self, request: HttpRequest) -> Iterable[tuple[UUID, str, SafeString]]:
         for each in Endpoint.objects.failing().filter(scope_of(request).visible())[:MOST_NAMED]:
             name = format_html("<b>Webhook {}</b>", page_link(ENDPOINT, each.name, each.pk))
-            text = "{} {}. Its receiver has to be repaired: after {} days, it is switched off."
-            text = format_html(text, pill("bad", "Failing"), began(each, name), FAILING_DAYS)
+            why = format_html("{} {}.", pill("bad", "Failing"), began(each, name))
+            text = "{} Its receiver has to be repaired: after {} days, the webhook is switched off."
+            text = format_html(text, why, FAILING_DAYS)
             yield each.workspace_id, each.workspace.name, Bad(text)
 
     def as_rows(self, objects: Iterable[Endpoint]) -> Iterable[dict[str, Any]]:

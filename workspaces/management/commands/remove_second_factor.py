@@ -1,3 +1,5 @@
+"""remove_second_factor LOGIN: for an operator who has lost the phone and the recovery codes."""
+
 from argparse import ArgumentParser
 from typing import Any
 
